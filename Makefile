@@ -1,0 +1,26 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test check setup
+
+run: setup
+	$(BIN)/iobound run --quick
+
+test: setup check
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+setup: .venv/installed
+
+.venv/installed: pyproject.toml requirements.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+requirements.txt: ; # locked with: uv pip compile --universal --generate-hashes --group dev pyproject.toml -o requirements.txt

@@ -1,0 +1,5 @@
+"""``python -m iobound`` is the command ``iobound``."""
+
+from iobound.cli.main import main
+
+main()

@@ -1,0 +1,70 @@
+"""The command ``iobound``: finds its subcommands by their files and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import pkgutil
+import signal
+import sys
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from iobound import __version__, cli
+from iobound.errors import IoboundError
+
+HIDDEN = {"main"}
+
+
+class Commands(click.Group):
+    """A group whose commands are the modules beside this one, imported when they are asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return sorted(module.name for module in pkgutil.iter_modules(cli.__path__) if module.name not in HIDDEN)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Import the command called `name`."""
+        if name not in self.list_commands(context):
+            return None
+        command: click.Command = import_module(f"{cli.__name__}.{name}").command
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__)
+def commands() -> None:
+    """Measure Python concurrency models on real databases, and say what bound every number.
+
+    Example: iobound run --quick
+    """
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived: unwinds like Ctrl-C, so that everything started is stopped."""
+
+
+def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its code (0-4, 130 after Ctrl-C, 143 after SIGTERM)."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = commands(standalone_mode=False)
+    except IoboundError as error:
+        click.echo(f"iobound: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("iobound: interrupted", err=True)
+        sys.exit(130)
+    except Terminated:
+        click.echo("iobound: terminated", err=True)
+        sys.exit(143)
+    sys.exit(code if isinstance(code, int) else 0)

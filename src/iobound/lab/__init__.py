@@ -1,0 +1,1 @@
+"""What surrounds a target: services, environments, processes, cores, the machine and its noise."""

@@ -1,0 +1,1 @@
+"""Sources of observations about a running target, one file each."""

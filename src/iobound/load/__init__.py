@@ -1,0 +1,1 @@
+"""HTTP load: engines, schedules, histograms and the calibration of the generator itself."""

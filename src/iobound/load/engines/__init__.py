@@ -1,0 +1,1 @@
+"""Load engines, one file each. A file defines ``run(spec) -> LoadResult``."""

@@ -1,0 +1,1 @@
+"""Turns a plan into raw observations; decides when precision suffices. Never judges."""
