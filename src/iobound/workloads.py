@@ -39,8 +39,8 @@ def _file(workload: Workload, draw: random.Random) -> list[Exchange]:
 
 
 def _sql_point(workload: Workload, draw: random.Random) -> list[Exchange]:
-    ids = [draw.randint(1, workload.rows) for _ in range(ROTATION)]
-    return [Exchange(path=f"/sql-point?id={id}", status=200, answer=canonical(dataset.item(id))) for id in ids]
+    numbers = [draw.randint(1, workload.rows) for _ in range(ROTATION)]
+    return [Exchange(path=f"/sql-point?id={n}", status=200, answer=canonical(dataset.item(n))) for n in numbers]
 
 
 def _sql_list(workload: Workload, draw: random.Random) -> list[Exchange]:
@@ -52,7 +52,7 @@ def _sql_multi(workload: Workload, draw: random.Random) -> list[Exchange]:
     for _ in range(ROTATION):
         ids = [draw.randint(1, workload.rows) for _ in range(workload.reads)]
         path = "/sql-multi?ids=" + ",".join(map(str, ids))
-        exchanges.append(Exchange(path=path, status=200, answer=canonical([dataset.item(id) for id in ids])))
+        exchanges.append(Exchange(path=path, status=200, answer=canonical([dataset.item(n) for n in ids])))
     return exchanges
 
 

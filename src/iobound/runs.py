@@ -1,0 +1,109 @@
+"""Run folders: ``run.json`` (plan, environment, versions) and ``trials.jsonl`` (raw observations), written as measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from iobound.errors import UsageError
+from iobound.records import SCHEMA, Observation, RunHeader
+
+HEADER = "run.json"
+TRIALS = "trials.jsonl"
+
+DEFAULT_ROOT = Path("iobound-runs")
+
+
+class RunWriter:
+    """Writes a run folder. Every observation is on disk when `add` returns, so that an interrupted run keeps them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._trials = (folder / TRIALS).open("ab")
+
+    @classmethod
+    def create(cls, folder: Path, header: RunHeader) -> RunWriter:
+        """Start a run in `folder`; raises `UsageError` where a run is already there."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / HEADER).exists():
+            raise UsageError(f"{folder} already holds a run; give another --out, or continue it with --resume {folder}")
+        (folder / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header), indent=1))
+        return cls(folder)
+
+    def add(self, observation: Observation) -> None:
+        """Append one observation."""
+        self._trials.write(msgspec.json.encode(observation) + b"\n")
+        self._trials.flush()
+
+    def close(self) -> None:
+        """Close the file of trials."""
+        self._trials.close()
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class Run:
+    """A run folder that was read. `cut_off` says that the last line of the trials was incomplete and left out."""
+
+    def __init__(self, folder: Path, header: RunHeader, observations: list[Observation], cut_off: bool) -> None:
+        self.folder = folder
+        self.header = header
+        self.observations = observations
+        self.cut_off = cut_off
+
+
+def default_folder() -> Path:
+    """Return the folder of a run that starts now: ``./iobound-runs/TIME``."""
+    return DEFAULT_ROOT / time.strftime("%Y-%m-%d-%H%M%S")
+
+
+def read(folder: Path) -> Run:
+    """Read a run; raises `UsageError` for a folder that holds none, a broken one, or one of another schema version."""
+    try:
+        head = (folder / HEADER).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{folder} holds no run: {HEADER} can't be read ({error.strerror})") from error
+    try:
+        schema = msgspec.json.decode(head, type=dict[str, msgspec.Raw]).get("schema", msgspec.Raw(b"null"))
+        if bytes(schema) != str(SCHEMA).encode():
+            raise UsageError(
+                f"{folder} was written with schema {bytes(schema).decode()}, this iobound reads schema {SCHEMA}; "
+                "read it with the version that wrote it (field `iobound` in run.json)"
+            )
+        header = msgspec.json.decode(head, type=RunHeader)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{folder / HEADER} is damaged: {error}") from error
+    observations: list[Observation] = []
+    lines = (folder / TRIALS).read_bytes().split(b"\n") if (folder / TRIALS).exists() else []
+    decoder = msgspec.json.Decoder(Observation)
+    cut_off = bool(lines) and lines[-1] != b""
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            observations.append(decoder.decode(line))
+        except msgspec.DecodeError as error:
+            if number == len(lines):
+                break
+            raise UsageError(f"{folder / TRIALS}, line {number}, is damaged: {error}") from error
+    return Run(folder, header, observations, cut_off)
+
+
+def find_all(root: Path = DEFAULT_ROOT) -> Iterator[Path]:
+    """Yield the run folders under `root`, oldest first."""
+    yield from sorted(path.parent for path in root.glob(f"*/{HEADER}"))
+
+
+def latest(root: Path = DEFAULT_ROOT) -> Path:
+    """Return the newest run folder under `root`; raises `UsageError` where there is none."""
+    folders = list(find_all(root))
+    if not folders:
+        raise UsageError(f"no run under {root}; start one with: iobound run --quick")
+    return folders[-1]
