@@ -303,16 +303,33 @@ class Interval(Record, frozen=True):
 
 
 class CpuPerRequest(Record, frozen=True):
-    """Microseconds of CPU a request, by whom."""
+    """Microseconds of CPU a request, by whom. `other` is the rest of what the machine spent: a remainder."""
 
     target_user: Interval | None
     target_system: Interval | None
     database: Interval | None
     generator: Interval | None
+    other: Interval | None = None
+
+
+class Progress(Record, frozen=True):
+    """A cell over its measured time, its blocks one after another, in at most 120 steps.
+
+    `at_s` is where a step begins, `launch` the launch it lies in. A step without a response has no largest latency.
+    """
+
+    at_s: list[float]
+    launch: list[int]
+    requests_per_second: list[float]
+    failures_per_second: list[float]
+    latency_max_ms: list[float | None]
 
 
 class CellSummary(Record, frozen=True):
-    """One row of the results: a cell with what was measured, whether that means anything, and what bound it."""
+    """One row of the results: a cell with what was measured, whether that means anything, and what bound it.
+
+    `percentile_curve` pairs a percentile (0 to 100) with its latency in milliseconds, over all blocks that count.
+    """
 
     id: str
     experiment: str
@@ -345,6 +362,8 @@ class CellSummary(Record, frozen=True):
     launches: int
     blocks: int
     noisy_blocks: int
+    percentile_curve: list[tuple[float, float]] | None = None
+    progress: Progress | None = None
 
 
 class Ratio(Record, frozen=True):
@@ -391,7 +410,8 @@ class Finding(Record, frozen=True):
 class ClaimResult(Record, frozen=True):
     """A published statement held against what was measured here.
 
-    `published` and `here` are the two figures in `unit`, `bound_here` says what bound the figure here.
+    `published` and `here` are the two figures in `unit`, `ratio` is here over published, `bound_here` says what bound
+    the figure here.
     """
 
     claim: str
@@ -404,6 +424,7 @@ class ClaimResult(Record, frozen=True):
     cell: str | None
     result: Holds
     because: str
+    ratio: Interval | None = None
 
 
 class Judgement(Record, frozen=True):
