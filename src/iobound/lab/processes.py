@@ -1,0 +1,174 @@
+"""Programs that iobound starts: each under a guard process that ends it, with all its descendants, when iobound ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from iobound.errors import LabError
+from iobound.lab import guard
+from iobound.lab.unprivileged import User
+
+TAIL_BYTES = 8192
+LOOPBACK = "127.0.0.1"
+
+
+class Guarded:
+    """A program under its guard. A context manager; left to the garbage collector it is stopped too."""
+
+    def __init__(self, guard: subprocess.Popen[bytes], pid: int, log: int, patience_s: float) -> None:
+        self.pid = pid
+        self._guard = guard
+        self._log = log
+        self._patience_s = patience_s
+        self._returncode: int | None = None
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, minus the signal's number for a program ended by one; ``None`` while it runs or where nobody knows."""
+        assert self._guard.stdout
+        if self._returncode is None and select.select([self._guard.stdout], [], [], 0)[0]:
+            line = self._guard.stdout.readline()
+            if line:
+                self._returncode = json.loads(line)["returncode"]
+        return self._returncode
+
+    def alive(self) -> bool:
+        """Tell whether the program still runs."""
+        return self.returncode is None and self._guard.poll() is None
+
+    def output(self) -> str:
+        """Return the last 8 KB of what the program printed, also after its log was removed."""
+        size = os.fstat(self._log).st_size
+        return os.pread(self._log, TAIL_BYTES, max(0, size - TAIL_BYTES)).decode(errors="replace")
+
+    def stop(self) -> None:
+        """Stop the program and wait until it, its descendants and the paths to remove are gone. Safe to call twice."""
+        assert self._guard.stdin
+        self._guard.stdin.close()
+        try:
+            self._guard.wait(self._patience_s)
+        except subprocess.TimeoutExpired as error:
+            raise LabError(
+                f"process {self.pid} can't be stopped; its guard, process {self._guard.pid}, is waiting for it"
+            ) from error
+
+    def __enter__(self) -> Guarded:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
+
+    def __del__(self) -> None:
+        os.close(self._log)
+
+
+def spawn(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    log: Path,
+    cwd: Path | None = None,
+    cpus: Sequence[int] | None = None,
+    user: User | None = None,
+    stop_signal: signal.Signals = signal.SIGTERM,
+    grace_s: float = 5.0,
+    remove: Sequence[Path] = (),
+) -> Guarded:
+    """Start a program that is gone, with all its descendants and the folders `remove`, once iobound ends in any way.
+
+    It runs with exactly `env`, pinned to `cpus`, as `user`; what it prints is appended to `log`. It is stopped by `stop_signal`
+    and, `grace_s` seconds later, by SIGKILL. The same happens to its descendants, and to `remove`, when it ends by itself.
+    Raises `LabError` where it can't be started.
+    """
+    order = {
+        "argv": list(argv),
+        "env": dict(env),
+        "cwd": str((cwd or Path.cwd()).absolute()),
+        "cpus": list(cpus or ()),
+        "identity": {"user": user.uid, "group": user.gid, "extra_groups": []} if user else {},
+        "stop_signal": int(stop_signal),
+        "grace_s": grace_s,
+        "remove": [str(path.absolute()) for path in remove],
+    }
+    try:
+        written = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise LabError(f"can't write the log {log}: {error.strerror}") from error
+    guarding = subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=written,
+        start_new_session=True,
+    )
+    assert guarding.stdin
+    assert guarding.stdout
+    guarding.stdin.write(json.dumps(order).encode() + b"\n")
+    answer = json.loads(guarding.stdout.readline() or '{"error": "its guard process died"}')
+    if "error" in answer:
+        os.close(written)
+        guarding.stdin.close()
+        guarding.wait()
+        raise LabError(f"can't start {argv[0]}: {answer['error']}")
+    return Guarded(guarding, answer["pid"], written, patience_s=grace_s + 10)
+
+
+def tree(pid: int) -> list[int]:
+    """Return `pid` and its live descendants; empty where it is gone."""
+    try:
+        root = psutil.Process(pid)
+        family = [root, *root.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+    return [process.pid for process in family if _lives(process)]
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def free_port(host: str = LOOPBACK) -> int:
+    """Return a TCP port that is free on `host` now."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for_port(host: str, port: int, process: Guarded, timeout_s: float) -> None:
+    """Wait until `process` accepts connections; raises `LabError` with the end of its log where it dies or takes too long."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        accepts = _accepts(host, port)
+        if not process.alive():
+            raise LabError(
+                f"it ended with {process.returncode} before it listened on {host}:{port}; it printed:\n{process.output()}"
+            )
+        if accepts:
+            return
+        if time.monotonic() > deadline:
+            raise LabError(f"nothing listened on {host}:{port} within {timeout_s:g} s; it printed:\n{process.output()}")
+        time.sleep(0.01)
+
+
+def _accepts(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
