@@ -30,6 +30,8 @@ BoundBy = Literal[
     "noise",
     "unknown",
 ]
+Stage = Literal["unavailable", "start", "verify", "measure", "account"]
+EndReason = Literal["precision", "launches", "budget", "interrupted"]
 Status = Literal["present", "absent", "inconclusive", "not-measured"]
 Holds = Literal["holds", "fails", "holds-only-when", "not-measured"]
 
@@ -264,7 +266,7 @@ class Failure(Record, frozen=True, tag="failure"):
     cell: str
     comparison: str
     launch: int
-    stage: Literal["unavailable", "start", "verify", "measure", "account"]
+    stage: Stage
     reason: str
     expected: bool = False
 
@@ -273,7 +275,7 @@ class Ending(Record, frozen=True, tag="ending"):
     """Why measuring a comparison stopped: ``precision``, ``launches``, ``budget`` or ``interrupted``."""
 
     comparison: str
-    why: Literal["precision", "launches", "budget", "interrupted"]
+    why: EndReason
     seconds: float
 
 

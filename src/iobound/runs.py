@@ -23,6 +23,7 @@ class RunWriter:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._trials = (folder / TRIALS).open("ab")
+        _drop_incomplete_line(folder / TRIALS)
 
     @classmethod
     def create(cls, folder: Path, header: RunHeader) -> RunWriter:
@@ -47,6 +48,13 @@ class RunWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _drop_incomplete_line(trials: Path) -> None:
+    content = trials.read_bytes()
+    if content and not content.endswith(b"\n"):
+        with trials.open("rb+") as file:
+            file.truncate(content.rfind(b"\n") + 1)
 
 
 class Run:

@@ -14,7 +14,7 @@ import click
 from iobound import __version__, cli
 from iobound.errors import IoboundError
 
-HIDDEN = {"main"}
+HIDDEN = {"main", "options", "progress", "stages"}  # what the commands share
 
 
 class Commands(click.Group):

@@ -1,0 +1,27 @@
+"""Synchronous against asynchronous with all else equal: one framework, one server, one driver, only the handlers differ."""
+
+from __future__ import annotations
+
+from iobound.planning import NOTHING, Choice, Question, SideBySide, chosen
+from iobound.records import Workload
+
+TITLE = "The same framework, server and driver: synchronous against asynchronous handlers"
+BUDGET_S = 300.0
+QUICK_BUDGET_S = 45.0
+
+TARGETS = ["fastapi-sync/uvicorn-uvloop/psycopg", "fastapi/uvicorn-uvloop/psycopg-async"]
+WORKLOADS = [Workload(name="sql-point"), Workload(name="sql-list"), Workload(name="db-wait", wait_ms=20)]
+
+
+def plan(choice: Choice) -> Question:
+    """Compare the pair on a point read, a list, and a database that sleeps."""
+    if choice.targets:
+        return chosen("equal", choice)
+    question = NOTHING
+    for workload in choice.workloads or (WORKLOADS[1:] if choice.quick else WORKLOADS):
+        asked = SideBySide("equal", "only the handlers differ", TARGETS, workload, choice.settings)
+        for concurrency in choice.concurrency or ((10,) if choice.quick else (1, 10, 100)):
+            question += asked.capacity(concurrency)
+        if not choice.quick:
+            question += asked.fixed_rate(10, choice.rate)
+    return question

@@ -1,0 +1,42 @@
+"""The four published comparisons of a synchronous with an asynchronous framework: no I/O, a file, MySQL, Redis."""
+
+from __future__ import annotations
+
+from iobound.planning import NOTHING, Choice, Question, SideBySide, chosen
+from iobound.records import Workload
+
+TITLE = "The published web comparisons: Flask against aiohttp and Starlette"
+BUDGET_S = 600.0
+QUICK_BUDGET_S = 120.0
+USERS = 10  # concurrent users of the published measurements
+
+PUBLISHED = {
+    "plain": ("no I/O", ["flask-as-published", "aiohttp-as-published", "starlette-as-published"]),
+    "file": ("reading a file", ["flask-file-as-published", "aiohttp-file-as-published", "starlette-file-as-published"]),
+    "sql-list": ("MySQL through an ORM", ["flask-sql-as-published", "starlette-sql-as-published"]),
+    "redis-get": ("Redis", ["flask-redis-as-published", "starlette-redis-as-published"]),
+}
+
+
+def plan(choice: Choice) -> Question:
+    """Compare the published programs as they were measured, and by a generator that isn't the limit.
+
+    With targets or workloads named, compare those instead.
+    """
+    if choice.targets:
+        return chosen("web", choice)
+    wanted = {workload.name: workload for workload in choice.workloads} or {name: Workload(name=name) for name in PUBLISHED}
+    question = NOTHING
+    for name, workload in wanted.items():
+        if name not in PUBLISHED:
+            continue
+        of, targets = PUBLISHED[name]
+        if name == "sql-list":
+            database = choice.first_available(["mariadb", "postgresql"])
+            targets = targets if database == "mariadb" else [f"{target}@{database}" for target in targets]
+        asked = SideBySide("web", of, targets, workload, choice.settings)
+        for concurrency in choice.concurrency or ((USERS,) if choice.quick else (1, USERS, 100)):
+            question += asked.capacity(concurrency)
+        question += asked.fixed_rate(USERS, choice.rate)
+        question += asked.capacity(USERS, engine="locust:HttpUser", control=False)
+    return question

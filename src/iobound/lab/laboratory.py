@@ -1,0 +1,93 @@
+"""The laboratory of one run: placement, the services started so far, and what a target is told in its environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+from iobound import dataset
+from iobound.errors import LabError
+from iobound.lab import placement, service
+from iobound.lab.placement import Placement
+from iobound.lab.service import Service, ServiceOptions
+from iobound.records import Cell
+
+
+class Laboratory:
+    """Starts each service when it is first asked for, and stops all when it is left.
+
+    `urls` names servers to use instead of starting one, by service name. A service that could not be started stays
+    unavailable: asking again raises the same error.
+    """
+
+    def __init__(self, *, target_cores: int = 1, urls: dict[str, str] | None = None, durable: bool = False) -> None:
+        self.placement: Placement = placement.place(target_cores, quota=placement.cpu_quota())
+        self.services: dict[str, Service] = {}
+        self._urls = urls or {}
+        self._durable = durable
+        self._missing: dict[str, LabError] = {}
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.services.clear()
+        self._exits.close()
+
+    def service(self, name: str) -> Service:
+        """Return the running service called `name`; raises `LabError` where it can't be had."""
+        if name in self._missing:
+            raise self._missing[name]
+        if name not in self.services:
+            options = ServiceOptions(url=self._urls.get(name), durable=self._durable, cpus=self.placement.services)
+            try:
+                self.services[name] = self._exits.enter_context(service.find(name).start(options))
+            except LabError as error:
+                self._missing[name] = error
+                raise
+        return self.services[name]
+
+    def first_available(self, names: list[str]) -> str:
+        """Return the first of the alternatives `names` that runs; raises the first one's `LabError` where none does."""
+        errors = []
+        for name in names:
+            try:
+                self.service(name)
+            except LabError as error:
+                errors.append(error)
+            else:
+                return name
+        raise errors[0]
+
+    def data_url(self, cell: Cell) -> str | None:
+        """Return the URL of the data that `cell` works on, made where it isn't there yet; ``None`` without a service."""
+        return None if cell.service is None else self.service(cell.service).dataset(cell.workload.rows)
+
+    def settings(self, cell: Cell) -> dict[str, str]:
+        """Return the environment variables that tell the target of `cell` its data and its knobs."""
+        settings = {"FILE_PATH": str(served_file()), **cell.settings}
+        url = self.data_url(cell)
+        if url is not None and cell.service is not None:
+            variable = "DATABASE_URL" if self.service(cell.service).kind == "sql" else "CACHE_URL"
+            settings[variable] = url
+        return settings
+
+
+def served_file() -> Path:
+    """Return the file that the ``file`` workload reads, written into the cache where it isn't there yet."""
+    text = dataset.file_text()
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iobound"
+    path = cache / f"served-{digest}.txt"
+    if not path.exists():
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            fresh = path.with_suffix(f".{os.getpid()}")
+            fresh.write_text(text)
+            fresh.rename(path)
+        except OSError as error:
+            raise LabError(f"can't write {path} ({error.strerror}); set XDG_CACHE_HOME to a folder that is yours") from error
+    return path

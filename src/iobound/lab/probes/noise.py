@@ -1,0 +1,75 @@
+"""What disturbs a block: time stolen by the hypervisor, CPU of processes that aren't ours, pressure on the CPUs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from iobound.records import Noise
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+FOREIGN_LIMIT = 0.06
+STEAL_LIMIT = 0.05
+PRESSURE = Path("/proc/pressure/cpu")
+
+
+@dataclass(frozen=True)
+class Cores:
+    """A reading of `/proc/stat` over some cores, in seconds: work of processes, of interrupts, and time stolen."""
+
+    at: float
+    busy_s: float
+    interrupts_s: float
+    stolen_s: float
+    pressure_s: float | None
+
+
+def read(cores: Iterable[int]) -> Cores:
+    """Read the time that `cores` spent so far."""
+    busy = interrupts = stolen = 0
+    wanted = {f"cpu{core}" for core in cores}
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *fields = line.split()
+        if name in wanted:
+            # proc(5): user nice system idle iowait irq softirq steal; guest time is in user already
+            user, nice, system, _idle, _iowait, irq, softirq, steal = (int(field) for field in fields[:8])
+            busy += user + nice + system
+            interrupts += irq + softirq
+            stolen += steal
+    return Cores(time.monotonic(), busy * TICK_S, interrupts * TICK_S, stolen * TICK_S, _pressure())
+
+
+def _pressure() -> float | None:
+    try:
+        some = PRESSURE.read_text().split("\n", 1)[0]
+    except OSError:
+        return None
+    return int(some.rpartition("total=")[2]) / 1e6
+
+
+def own_cpu_s() -> float:
+    """Return the CPU seconds of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def judge(before: Cores, after: Cores, ours_s: float) -> Noise:
+    """Return what disturbed the time between two readings in which processes of ours used `ours_s` CPU seconds.
+
+    A block is quiet while foreign CPU stays below `FOREIGN_LIMIT` and steal below `STEAL_LIMIT` of one core.
+    """
+    seconds = after.at - before.at
+    steal = (after.stolen_s - before.stolen_s) / seconds
+    foreign = max(0.0, after.busy_s - before.busy_s - ours_s) / seconds
+    pressure = None
+    if before.pressure_s is not None and after.pressure_s is not None:
+        pressure = (after.pressure_s - before.pressure_s) / seconds
+    reasons = []
+    if foreign > FOREIGN_LIMIT:
+        reasons.append(f"other processes used {foreign:.0%} of a core (limit {FOREIGN_LIMIT:.0%})")
+    if steal > STEAL_LIMIT:
+        reasons.append(f"the hypervisor took {steal:.0%} of a core (limit {STEAL_LIMIT:.0%})")
+    return Noise(steal=steal, foreign=foreign, pressure=pressure, quiet=not reasons, because="; ".join(reasons) or None)

@@ -1,0 +1,150 @@
+"""One block: offer load to a running target for a moment and read everything that spends time meanwhile."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from iobound.lab.laboratory import Laboratory
+from iobound.lab.probes import cpu, noise
+from iobound.lab.probes.activity import ActivityProbe, Sampled
+from iobound.lab.service import Counters, Service
+from iobound.lab.targets import RunningTarget
+from iobound.load import engine
+from iobound.load.spec import Exchange, LoadSpec
+from iobound.records import Cell, CpuUse, LoadResult, ServiceUse, Trial
+from iobound.workloads import writes
+
+SETTLE_S = 2.0  # how long abandoned requests get to finish their writes before rows are counted
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where in a run a block stands."""
+
+    comparison: str
+    launch: int
+    block: int
+    control: bool
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A running target, what it is asked and the service it works on (with the URL of its data)."""
+
+    target: RunningTarget
+    exchanges: list[Exchange]
+    ran: dict[str, str]
+    service: Service | None
+    data_url: str | None
+
+
+def load_spec(cell: Cell, subject: Subject, laboratory: Laboratory, rate: float | None, seconds: float) -> LoadSpec:
+    """Return what the engine is asked to do for `seconds` of `cell`."""
+    return LoadSpec(
+        url=subject.target.url,
+        exchanges=subject.exchanges,
+        connections=cell.concurrency,
+        duration_s=seconds,
+        rate=rate,
+        cpus=laboratory.placement.generator,
+    )
+
+
+def measure_block(
+    cell: Cell, position: Position, subject: Subject, laboratory: Laboratory, rate: float | None, seconds: float
+) -> Trial:
+    """Run one block of `cell` and return what was observed; raises what the engine raises."""
+    spec = load_spec(cell, subject, laboratory, rate, seconds)
+    service, url = subject.service, subject.data_url
+    counting = service is not None and url is not None and writes(cell.workload)
+    if service and url and counting:
+        service.empty_entries(url)
+    counted = service.counters(url) if service and url else None
+    started = time.time()
+    before = _Readings.take(subject, laboratory)
+    with ActivityProbe(service, url) if service and url else nullcontext() as probe:
+        result = engine.find(cell.engine).run(spec)
+    after = _Readings.take(subject, laboratory)
+    use = None
+    if service and url and counted:
+        counted_after = service.counters(url)
+        if counted_after:
+            sampled = probe.between(result.started, result.started + result.seconds) if probe else Sampled(None, None, None)
+            use = service_use(counted, counted_after, sampled)
+    target_user, target_system = after.target.since(before.target)
+    database = sum(after.database.since(before.database))
+    ours = target_user + target_system + database + after.own_s - before.own_s
+    return Trial(
+        cell=cell.id,
+        comparison=position.comparison,
+        launch=position.launch,
+        block=position.block,
+        control=position.control,
+        started=started,
+        load=result,
+        cpu=CpuUse(
+            target_user_s=target_user,
+            target_system_s=target_system,
+            database_s=database,
+            other_s=max(0.0, after.all_s - before.all_s - target_user - target_system - database - _generator_s(result)),
+        ),
+        target_cores=len(laboratory.placement.target),
+        service=use,
+        noise=noise.judge(before.cores, after.cores, ours),
+        ran=subject.ran,
+        rows_written=_settled_rows(service, url) if service and url and counting else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Readings:
+    target: cpu.CpuTimes
+    database: cpu.CpuTimes
+    cores: noise.Cores
+    own_s: float
+
+    @property
+    def all_s(self) -> float:
+        return self.cores.busy_s + self.cores.interrupts_s
+
+    @classmethod
+    def take(cls, subject: Subject, laboratory: Laboratory) -> _Readings:
+        return cls(
+            target=cpu.read([subject.target.pid]),
+            database=cpu.read(subject.service.pids() if subject.service else []),
+            cores=noise.read(laboratory.placement.cores),
+            own_s=noise.own_cpu_s(),
+        )
+
+
+def _generator_s(result: LoadResult) -> float:
+    return result.generator.cpu_user_s + result.generator.cpu_system_s
+
+
+def service_use(before: Counters, after: Counters, sampled: Sampled) -> ServiceUse:
+    """Return what a service counted between two readings, with the sampled activity beside it."""
+    busy = after.busy_s - before.busy_s if after.busy_s is not None and before.busy_s is not None else None
+    statements = {verb: count - before.statements.get(verb, 0) for verb, count in after.statements.items()}
+    return ServiceUse(
+        statements={verb: count for verb, count in statements.items() if count},
+        transaction_control=after.transaction_control - before.transaction_control,
+        rows=after.rows - before.rows,
+        busy_s=busy,
+        active_mean=sampled.active_mean,
+        lock_waits_mean=sampled.lock_waits_mean,
+        sessions_max=sampled.sessions_max,
+    )
+
+
+def _settled_rows(service: Service, url: str) -> int:
+    """Count the rows written once the count stands still for 0.1 s (at most `SETTLE_S`)."""
+    give_up = time.monotonic() + SETTLE_S
+    rows = service.count_entries(url)
+    while time.monotonic() < give_up:
+        time.sleep(0.1)
+        earlier, rows = rows, service.count_entries(url)
+        if rows == earlier:
+            break
+    return rows

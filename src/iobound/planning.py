@@ -1,0 +1,116 @@
+"""From questions to a plan: what is measured beside what, in which views. Nothing is measured or started here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from iobound.errors import UsageError
+from iobound.lab import catalogue
+from iobound.load.engine import DEFAULT
+from iobound.records import Cell, Comparison, Plan, View, Workload
+from iobound.workloads import spell
+
+BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
+LAUNCH_STARTUP_S = 1.2  # starting and verifying a target
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user asked for. Empty sequences leave the choice to the experiment; `rate` ``None`` is half the capacity.
+
+    `first_available` returns the first of some alternative services that can be had.
+    """
+
+    quick: bool
+    first_available: Callable[[list[str]], str]
+    targets: Sequence[str] = ()
+    workloads: Sequence[Workload] = ()
+    concurrency: Sequence[int] = ()
+    rate: float | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A part of a plan: the cells of some comparisons."""
+
+    comparisons: list[Comparison]
+    cells: list[Cell]
+
+    def __add__(self, other: Question) -> Question:
+        return Question([*self.comparisons, *other.comparisons], [*self.cells, *other.cells])
+
+
+NOTHING = Question([], [])
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Targets that are asked the same: the first is the baseline. Makes the comparisons of each view."""
+
+    experiment: str
+    question: str
+    targets: Sequence[str]
+    workload: Workload
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def capacity(self, concurrency: int, engine: str = DEFAULT, control: bool = True) -> Question:
+        """Compare closed loops with `concurrency` connections."""
+        return self._comparison("capacity", concurrency, None, engine, control)
+
+    def fixed_rate(self, concurrency: int, rate: float | None) -> Question:
+        """Compare open loops at `rate` requests a second (``None``: half the capacity of the slowest)."""
+        return self._comparison("fixed-rate", concurrency, rate, DEFAULT, True)
+
+    def _comparison(self, view: View, concurrency: int, rate: float | None, engine: str, control: bool) -> Question:
+        of = [self.experiment, spell(self.workload), view, f"c{concurrency}", *([] if engine == DEFAULT else [engine])]
+        cells = [
+            Cell(
+                id="/".join([*of, name]),
+                experiment=self.experiment,
+                target=name,
+                workload=self.workload,
+                view=view,
+                concurrency=concurrency,
+                rate=rate,
+                engine=engine,
+                service=catalogue.find(name).service,
+                settings=self.settings,
+            )
+            for name in self.targets
+        ]
+        comparison = Comparison(
+            id="/".join(of),
+            question=self.question,
+            baseline=cells[0].id,
+            cells=[cell.id for cell in cells],
+            control=control,
+        )
+        return Question([comparison], cells)
+
+
+def chosen(experiment: str, choice: Choice) -> Question:
+    """Compare the targets that the user named, on each workload, at each concurrency.
+
+    Raises `UsageError` for a target that doesn't serve a workload.
+    """
+    question = NOTHING
+    levels = choice.concurrency or (10,)
+    for workload in choice.workloads:
+        for name in choice.targets:
+            if not catalogue.find(name).serves(workload):
+                raise UsageError(f"{name} doesn't serve the workload {spell(workload)}; `iobound list` shows what each needs")
+        asked = SideBySide(experiment, "the targets that were named", choice.targets, workload, choice.settings)
+        for concurrency in levels:
+            question += asked.capacity(concurrency)
+        question += asked.fixed_rate(levels[len(levels) // 2], choice.rate)
+    return question
+
+
+def estimate_s(plan: Plan) -> float:
+    """Return how long carrying out `plan` takes at least, in seconds: its launches, starts and blocks."""
+    controls = {comparison.baseline for comparison in plan.comparisons if comparison.control}
+    blocks = (len(plan.cells) + len(controls)) * plan.blocks_per_launch
+    starts = len({(cell.target, cell.service, cell.workload.rows) for cell in plan.cells}) + len(controls) / 2
+    return plan.launches * (blocks * (plan.block_s + BLOCK_STARTUP_S) + starts * LAUNCH_STARTUP_S)
