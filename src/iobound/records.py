@@ -54,6 +54,17 @@ class Workload(Record, frozen=True):
     reads: int = 10
     wait_ms: float = 10.0
 
+    def __str__(self) -> str:
+        plain = Workload(name=self.name)
+        match self.name:
+            case "sql-list" | "sql-point" | "mixed" if self.rows != plain.rows:
+                return f"{self.name}:{self.rows}"
+            case "sql-multi" if self.reads != plain.reads:
+                return f"{self.name}:{self.reads}"
+            case "db-wait" if self.wait_ms != plain.wait_ms:
+                return f"{self.name}:{self.wait_ms:g}"
+        return self.name
+
 
 class Cell(Record, frozen=True):
     """One combination of levels: the unit that gets a number. `id` is unique within a run.
@@ -200,11 +211,14 @@ class LoadResult(Record, frozen=True):
 
 
 class CpuUse(Record, frozen=True):
-    """CPU seconds spent within a block, by whom. `other` is the rest of what the machine spent, steal apart."""
+    """CPU seconds spent within a block, by whom. `other` is the rest of what the machine spent, steal apart.
+
+    `database_s` is 0 without a service, ``None`` where its processes aren't ours to see.
+    """
 
     target_user_s: float
     target_system_s: float
-    database_s: float
+    database_s: float | None
     other_s: float
 
 

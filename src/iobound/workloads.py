@@ -130,15 +130,7 @@ def parse(text: str) -> Workload:
 
 def spell(workload: Workload) -> str:
     """Write a workload as `parse` reads it, without a parameter that is the default."""
-    plain = Workload(name=workload.name)
-    match workload.name:
-        case "sql-list" | "sql-point" | "mixed" if workload.rows != plain.rows:
-            return f"{workload.name}:{workload.rows}"
-        case "sql-multi" if workload.reads != plain.reads:
-            return f"{workload.name}:{workload.reads}"
-        case "db-wait" if workload.wait_ms != plain.wait_ms:
-            return f"{workload.name}:{workload.wait_ms:g}"
-    return workload.name
+    return str(workload)
 
 
 def need(workload: Workload) -> Need:
