@@ -23,4 +23,3 @@ setup: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-requirements.txt: ; # locked with: uv pip compile --universal --generate-hashes --group dev pyproject.toml -o requirements.txt
