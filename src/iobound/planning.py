@@ -9,7 +9,6 @@ from iobound.errors import UsageError
 from iobound.lab import catalogue
 from iobound.load.engine import DEFAULT
 from iobound.records import Cell, Comparison, Plan, View, Workload
-from iobound.workloads import spell
 
 BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
 LAUNCH_STARTUP_S = 1.2  # starting and verifying a target
@@ -64,7 +63,7 @@ class SideBySide:
         return self._comparison("fixed-rate", concurrency, rate, DEFAULT, True)
 
     def _comparison(self, view: View, concurrency: int, rate: float | None, engine: str, control: bool) -> Question:
-        of = [self.experiment, spell(self.workload), view, f"c{concurrency}", *([] if engine == DEFAULT else [engine])]
+        of = [self.experiment, str(self.workload), view, f"c{concurrency}", *([] if engine == DEFAULT else [engine])]
         cells = [
             Cell(
                 id="/".join([*of, name]),
@@ -100,7 +99,7 @@ def chosen(experiment: str, choice: Choice) -> Question:
     for workload in choice.workloads:
         for name in choice.targets:
             if not catalogue.find(name).serves(workload):
-                raise UsageError(f"{name} doesn't serve the workload {spell(workload)}; `iobound list` shows what each needs")
+                raise UsageError(f"{name} doesn't serve the workload {workload}; `iobound list` shows what each needs")
         asked = SideBySide(experiment, "the targets that were named", choice.targets, workload, choice.settings)
         for concurrency in levels:
             question += asked.capacity(concurrency)

@@ -128,11 +128,6 @@ def parse(text: str) -> Workload:
     )
 
 
-def spell(workload: Workload) -> str:
-    """Write a workload as `parse` reads it, without a parameter that is the default."""
-    return str(workload)
-
-
 def need(workload: Workload) -> Need:
     """Tell what a target must reach to serve `workload`."""
     return _MAKERS[workload.name][0]

@@ -67,8 +67,8 @@ class Service(Protocol):
         """Version, source and settings as the running server reports them, and the median time of a ping."""
         ...
 
-    def pids(self) -> list[int]:
-        """Root processes whose trees do the work of this service; empty for a server elsewhere or in-process."""
+    def pids(self) -> list[int] | None:
+        """Root processes whose trees do the work: none for a database in the target, ``None`` for a server elsewhere."""
         ...
 
     def dataset(self, rows: int) -> str:

@@ -74,8 +74,8 @@ def measure_block(
             sampled = probe.between(result.started, result.started + result.seconds) if probe else Sampled(None, None, None)
             use = service_use(counted, counted_after, sampled)
     target_user, target_system = after.target.since(before.target)
-    database = sum(after.database.since(before.database))
-    ours = target_user + target_system + database + after.own_s - before.own_s
+    database = _database_s(service, before, after)
+    ours = target_user + target_system + (database or 0) + after.own_s - before.own_s
     return Trial(
         cell=cell.id,
         comparison=position.comparison,
@@ -88,7 +88,7 @@ def measure_block(
             target_user_s=target_user,
             target_system_s=target_system,
             database_s=database,
-            other_s=max(0.0, after.all_s - before.all_s - target_user - target_system - database - _generator_s(result)),
+            other_s=max(0.0, after.all_s - before.all_s - target_user - target_system - (database or 0) - _generator_s(result)),
         ),
         target_cores=len(laboratory.placement.target),
         service=use,
@@ -113,10 +113,16 @@ class _Readings:
     def take(cls, subject: Subject, laboratory: Laboratory) -> _Readings:
         return cls(
             target=cpu.read([subject.target.pid]),
-            database=cpu.read(subject.service.pids() if subject.service else []),
+            database=cpu.read((subject.service.pids() or []) if subject.service else []),
             cores=noise.read(laboratory.placement.cores),
             own_s=noise.own_cpu_s(),
         )
+
+
+def _database_s(service: Service | None, before: _Readings, after: _Readings) -> float | None:
+    if service is not None and service.pids() is None:
+        return None
+    return sum(after.database.since(before.database))
 
 
 def _generator_s(result: LoadResult) -> float:
