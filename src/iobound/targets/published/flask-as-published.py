@@ -1,0 +1,30 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["flask"]
+#
+# [tool.iobound]
+# kind = "published"
+# title = "Flask on its development server"
+# comparison = "sync-async-plain"
+# model = "threads"
+# environment = "published"
+# services = []
+#
+# [tool.iobound.workloads.plain]
+# path = "/"
+# answer = "Hello, World!"
+# ///
+import os
+
+from flask import Flask
+
+app = Flask(__name__)
+
+
+@app.route("/")
+def hello():
+    return "Hello, World!"
+
+
+if __name__ == "__main__":
+    app.run(host=os.environ["HOST"], port=int(os.environ["PORT"]))
