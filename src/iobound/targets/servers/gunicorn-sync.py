@@ -1,0 +1,44 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["gunicorn>=25"]
+#
+# [tool.iobound]
+# kind = "server"
+# title = "gunicorn, sync worker"
+# accepts = ["wsgi"]
+# model = "processes"
+# knobs = ["WORKERS"]
+# ///
+"""gunicorn with the sync worker: one request at a time in every worker process. The module is gunicorn's configuration too."""
+
+import os
+import sys
+
+import gunicorn
+from gunicorn.app.wsgiapp import run
+
+bind = f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ['PORT']}"
+worker_class = "sync"
+workers = int(os.environ.get("WORKERS", "1"))
+http_parser = "python"
+control_socket_disable = True
+
+
+def post_fork(arbiter, worker):
+    global live
+    live = worker
+
+
+def ran():
+    return {
+        "server": f"gunicorn {gunicorn.__version__}",
+        "worker": type(live).__name__,
+        "parser": live.cfg.http_parser,
+        "workers": str(live.cfg.workers),
+        "threads": "1",
+    }
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = ["--config", "python:server", "framework:app"]
+    run()

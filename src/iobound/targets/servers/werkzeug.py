@@ -1,0 +1,39 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["werkzeug>=3"]
+#
+# [tool.iobound]
+# kind = "server"
+# title = "Werkzeug's development server"
+# accepts = ["wsgi"]
+# model = "threads"
+# ///
+"""Werkzeug's development server, with a new thread for every connection, as ``flask run`` starts it."""
+
+import gc
+import logging
+import os
+import signal
+import sys
+from importlib.metadata import version
+
+from werkzeug.serving import BaseWSGIServer, run_simple
+
+
+def ran():
+    serving = next(found for found in gc.get_objects() if isinstance(found, BaseWSGIServer))
+    return {
+        "server": f"Werkzeug {version('werkzeug')}",
+        "worker": type(serving).__name__,
+        "workers": "1",
+        "threads": "one per connection" if serving.multithread else "1",
+    }
+
+
+if __name__ == "__main__":
+    # The server has no handler of its own: without this one nothing would be closed.
+    signal.signal(signal.SIGTERM, lambda signum, frame: sys.exit())
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    from framework import app
+
+    run_simple(os.environ.get("HOST", "127.0.0.1"), int(os.environ["PORT"]), app, threaded=True)

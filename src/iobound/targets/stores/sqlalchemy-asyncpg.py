@@ -1,0 +1,74 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["sqlalchemy[asyncio]>=2.0", "asyncpg>=0.30"]
+#
+# [tool.iobound]
+# kind = "store"
+# title = "SQLAlchemy ORM on asyncpg"
+# service = "postgresql"
+# calls = "async"
+# ///
+"""SQLAlchemy's ORM on asyncio with asyncpg: a session, and with it a transaction, for every request."""
+
+import os
+
+import asyncpg
+import sqlalchemy
+from sqlalchemy import func, make_url, select
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+class Base(DeclarativeBase):
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    quantity: Mapped[int]
+
+    def as_dict(self):
+        return {"id": self.id, "name": self.name, "quantity": self.quantity}
+
+
+class Item(Base):
+    __tablename__ = "item"
+
+
+class Entry(Base):
+    __tablename__ = "entry"
+
+
+class Store:
+    async def open(self):
+        url = make_url(os.environ["DATABASE_URL"]).set(drivername="postgresql+asyncpg")
+        self.engine = create_async_engine(url, pool_size=int(os.environ.get("POOL_SIZE", "10")), max_overflow=0)
+
+    async def close(self):
+        await self.engine.dispose()
+
+    async def point(self, number):
+        async with AsyncSession(self.engine) as session:
+            return (await session.scalars(select(Item).where(Item.id == number))).one().as_dict()
+
+    async def list(self):
+        async with AsyncSession(self.engine) as session:
+            return [item.as_dict() for item in await session.scalars(select(Item).order_by(Item.id))]
+
+    async def multi(self, numbers):
+        async with AsyncSession(self.engine) as session:
+            return [(await session.scalars(select(Item).where(Item.id == number))).one().as_dict() for number in numbers]
+
+    async def insert(self, name, quantity):
+        async with AsyncSession(self.engine) as session, session.begin():
+            session.add(Entry(name=name, quantity=quantity))
+
+    async def wait(self, seconds):
+        async with AsyncSession(self.engine) as session:
+            await session.execute(select(func.pg_sleep(seconds)))
+
+    async def ran(self):
+        async with self.engine.connect() as connection:
+            return {
+                "orm": f"SQLAlchemy {sqlalchemy.__version__}",
+                "driver": f"asyncpg {asyncpg.__version__}",
+                "autocommit": str((await connection.get_isolation_level()) == "AUTOCOMMIT"),
+                "pool": str(self.engine.pool.size()),
+            }

@@ -1,0 +1,74 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["sqlalchemy>=2.0", "pymysql>=1.1"]
+#
+# [tool.iobound]
+# kind = "store"
+# title = "SQLAlchemy ORM on PyMySQL"
+# service = "mariadb"
+# calls = "sync"
+# ///
+"""SQLAlchemy's ORM on PyMySQL: a session, and with it a transaction, for every request."""
+
+import os
+
+import pymysql
+import sqlalchemy
+from sqlalchemy import create_engine, func, make_url, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+
+class Base(DeclarativeBase):
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    quantity: Mapped[int]
+
+    def as_dict(self):
+        return {"id": self.id, "name": self.name, "quantity": self.quantity}
+
+
+class Item(Base):
+    __tablename__ = "item"
+
+
+class Entry(Base):
+    __tablename__ = "entry"
+
+
+class Store:
+    def open(self):
+        url = make_url(os.environ["DATABASE_URL"]).set(drivername="mysql+pymysql")
+        self.engine = create_engine(url, pool_size=int(os.environ.get("POOL_SIZE", "10")), max_overflow=0)
+
+    def close(self):
+        self.engine.dispose()
+
+    def point(self, number):
+        with Session(self.engine) as session:
+            return session.scalars(select(Item).where(Item.id == number)).one().as_dict()
+
+    def list(self):
+        with Session(self.engine) as session:
+            return [item.as_dict() for item in session.scalars(select(Item).order_by(Item.id))]
+
+    def multi(self, numbers):
+        with Session(self.engine) as session:
+            return [session.scalars(select(Item).where(Item.id == number)).one().as_dict() for number in numbers]
+
+    def insert(self, name, quantity):
+        with Session(self.engine) as session, session.begin():
+            session.add(Entry(name=name, quantity=quantity))
+
+    def wait(self, seconds):
+        with Session(self.engine) as session:
+            session.execute(select(func.sleep(seconds)))
+
+    def ran(self):
+        with self.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            return {
+                "orm": f"SQLAlchemy {sqlalchemy.__version__}",
+                "driver": f"pymysql {pymysql.__version__}",
+                "autocommit": str(bool(driver.get_autocommit())),
+                "pool": str(self.engine.pool.size()),
+            }
