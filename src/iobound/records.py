@@ -33,6 +33,7 @@ BoundBy = Literal[
 Stage = Literal["unavailable", "start", "verify", "measure", "account"]
 EndReason = Literal["precision", "launches", "budget", "interrupted"]
 Status = Literal["present", "absent", "inconclusive", "not-measured"]
+Ranking = Literal["faster", "slower", "tie", "not-ranked"]
 Holds = Literal["holds", "fails", "holds-only-when", "not-measured"]
 
 
@@ -390,7 +391,20 @@ class Ratio(Record, frozen=True):
     cell: str
     baseline: str
     ratio: Interval | None
-    verdict: Literal["faster", "slower", "tie", "not-ranked"]
+    verdict: Ranking
+    reason: str | None
+
+
+class Change(Record, frozen=True):
+    """A cell in a second run against the same cell in a first one."""
+
+    cell: str
+    target: str
+    workload: str
+    view: View
+    metric: Literal["requests_per_second", "cpu_us_per_request"]
+    ratio: Interval | None
+    verdict: Ranking
     reason: str | None
 
 
