@@ -24,7 +24,8 @@ def test_welch_by_hand():
 def test_one_launch_has_no_ends_and_none_no_ratio():
     one = welch([[100.0], [50.0, 50.0]])
     assert one is not None
-    assert (one.estimate, one.low) == (0.5, None)
+    assert one.estimate == pytest.approx(0.5)
+    assert one.low is None
     assert welch([[], [1.0]]) is None
     assert welch([[0.0], [1.0]]) is None
 

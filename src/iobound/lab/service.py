@@ -47,6 +47,14 @@ class Activity:
     lock_waits: int
 
 
+@dataclass(frozen=True)
+class Leftovers:
+    """What `Service.clean` found of ours on a server: dropped, or left since a running iobound uses it."""
+
+    dropped: list[str]
+    in_use: list[str]
+
+
 class Service(Protocol):
     """A running database or cache. Made by ``start``; a context manager that leaves nothing behind."""
 
@@ -54,6 +62,18 @@ class Service(Protocol):
     kind: ClassVar[Literal["sql", "cache"]]
     sleeps: ClassVar[bool]
     """Whether the database can be asked to sleep (workload ``db-wait``)."""
+    flag: ClassVar[str | None]
+    """The option that gives a server by URL (``postgres`` for ``--postgres URL``), ``None`` for a service without servers."""
+
+    @classmethod
+    def unavailable(cls) -> str | None:
+        """Say why no private server can be started here, with the command that installs it; ``None`` where one can."""
+        ...
+
+    @classmethod
+    def clean(cls, url: str) -> Leftovers:
+        """Drop from the server of `url` what killed runs left there; only what carries our mark is touched."""
+        ...
 
     @classmethod
     def start(cls, options: ServiceOptions) -> Service:
