@@ -1,0 +1,107 @@
+"""``iobound compare``: two runs, or two commands of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from iobound import runs
+from iobound.analysis import across
+from iobound.analysis.judging import judge
+from iobound.cli import options, stages
+from iobound.cli.progress import Bar
+from iobound.errors import UsageError
+from iobound.lab.commands import CommandTarget
+from iobound.lab.laboratory import Laboratory
+from iobound.lab.lock import MachineLock
+from iobound.planning import SideBySide
+from iobound.records import Plan, Workload
+from iobound.report import changes, json, terminal
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("what", nargs=-1, type=click.UNPROCESSED, metavar="RUN_A RUN_B | -- CMD_A -- CMD_B")
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="Request this path of both commands (repeatable).")
+@click.option("--concurrency", type=options.CONNECTIONS, default="10", show_default=True, help="Connections, e.g. 1,10,100.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Requests a second of the open loop.")
+@click.option("--quick", is_flag=True, help="Three launches in short blocks.")
+@click.option("--budget", type=options.Duration(), default="120s", show_default=True, help="Stop after about this long.")
+@click.option("--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Half-width to stop at.")
+@click.option("--target-cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of the target.")
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder (default: ./iobound-runs/TIME).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    what: tuple[str, ...],
+    paths: tuple[str, ...],
+    concurrency: tuple[int, ...],
+    rate: float | None,
+    quick: bool,
+    budget: float,
+    precision: float,
+    target_cores: int,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Compare two runs, or two commands that serve HTTP on the port they are told by {port}.
+
+    \b
+    Examples: iobound compare iobound-runs/A iobound-runs/B
+              iobound compare --path / -- python -m http.server {port} -- python app.py --port {port}
+    """
+    if "--" not in what:
+        if len(what) != 2:
+            raise UsageError("give two run folders, or two commands: iobound compare --path / -- CMD_A -- CMD_B")
+        return compare_runs(Path(what[0]), Path(what[1]), as_json)
+    middle = what.index("--")
+    targets = {
+        name: CommandTarget(name, list(argv), list(paths or ("/",)))
+        for name, argv in (("A", what[:middle]), ("B", what[middle + 1 :]))
+    }
+    question = "the two commands"
+    asked = SideBySide("compare", question, list(targets.values()), Workload(name=" ".join(paths or ("/",))))
+    parts = [asked.capacity(level) for level in concurrency]
+    parts.append(asked.fixed_rate(concurrency[len(concurrency) // 2], rate))
+    plan = Plan(
+        experiments=["compare"],
+        cells=[cell for part in parts for cell in part.cells],
+        comparisons=[comparison for part in parts for comparison in part.comparisons],
+        launches=3 if quick else 5,
+        blocks_per_launch=2,
+        block_s=0.8 if quick else 1.0,
+        warmup_s=0.2,
+        budget_s=budget,
+        precision=precision,
+        seed=1,
+        quick=quick,
+    )
+    folder = out or runs.default_folder()
+    with MachineLock(), Laboratory(target_cores=target_cores) as laboratory, Bar() as progress:
+        run = stages.measure(folder, plan, laboratory, targets.__getitem__, progress)
+    judgement = stages.report(run)
+    if as_json:
+        click.echo(json.render(run.header, judgement, run.observations))
+    else:
+        terminal.render(run.header, judgement, Console())
+        click.echo(f"\nReport: {folder / stages.REPORT}")
+    return stages.exit_code(judgement)
+
+
+def compare_runs(first: Path, second: Path, as_json: bool) -> int:
+    """Print what changed from one run to the other; raises `UsageError` naming the fields that forbid it."""
+    one, other = runs.read(first), runs.read(second)
+    refusing = across.differences(across.must_agree(one.header), across.must_agree(other.header))
+    if refusing:
+        raise UsageError(f"{first} and {second} can't be compared; they differ in\n  " + "\n  ".join(refusing))
+    judged = [(judge(run.header, run.observations), run.observations) for run in (one, other)]
+    found = across.changes(judged[0], judged[1])
+    if not found:
+        raise UsageError(f"{first} and {second} can't be compared: no cell (field `plan.cells`) is in both")
+    differing = across.differences(across.may_differ(one.header), across.may_differ(other.header))
+    if as_json:
+        click.echo(msgspec.json.encode({"runs": [str(first), str(second)], "differing": differing, "changes": found}))
+    else:
+        changes.render(found, differing, Console())
+    return 1 if any(change.verdict == "slower" for change in found) else 0
