@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -21,6 +23,8 @@ from iobound.lab.unprivileged import User
 
 TAIL_BYTES = 8192
 LOOPBACK = "127.0.0.1"
+OUTGOING_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+FIRST_PORT = 20_000
 
 
 class Guarded:
@@ -143,26 +147,36 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def free_port(host: str = LOOPBACK) -> int:
-    """Return a TCP port that is free on `host` now."""
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        probe.bind((host, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a TCP port that is free on `host` now.
+
+    Where there is room it lies below the ports of outgoing connections, so that none of those takes it before it is used.
+    """
+    first_outgoing = int(OUTGOING_PORTS.read_text().split()[0])
+    below = range(min(FIRST_PORT, first_outgoing), first_outgoing)
+    for port in [*random.sample(below, min(len(below), 100)), 0]:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe, suppress(OSError):
+            probe.bind((host, port))
+            chosen: int = probe.getsockname()[1]
+            return chosen
+    raise LabError(f"no free TCP port on {host}")
 
 
 def wait_for_port(host: str, port: int, process: Guarded, timeout_s: float) -> None:
     """Wait until `process` accepts connections; raises `LabError` with the end of its log where it dies or takes too long."""
+    wait_until(lambda: _accepts(host, port), f"it listened on {host}:{port}", process, timeout_s)
+
+
+def wait_until(ready: Callable[[], bool], what: str, process: Guarded, timeout_s: float) -> None:
+    """Wait until `ready()` while `process` lives; raises `LabError` with `what` was waited for and the end of its log."""
     deadline = time.monotonic() + timeout_s
     while True:
-        accepts = _accepts(host, port)
+        done = ready()
         if not process.alive():
-            raise LabError(
-                f"it ended with {process.returncode} before it listened on {host}:{port}; it printed:\n{process.output()}"
-            )
-        if accepts:
+            raise LabError(f"it ended with {process.returncode} before {what}; it printed:\n{process.output()}")
+        if done:
             return
         if time.monotonic() > deadline:
-            raise LabError(f"nothing listened on {host}:{port} within {timeout_s:g} s; it printed:\n{process.output()}")
+            raise LabError(f"{timeout_s:g} s passed before {what}; it printed:\n{process.output()}")
         time.sleep(0.01)
 
 
