@@ -1,0 +1,78 @@
+"""How the cells of a run are laid out: what asks the same question stands together, the two views apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from iobound.records import CellSummary, Control, Ending, Judgement, Plan, Ratio, View
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cells of one experiment and one workload, in the order of the plan."""
+
+    experiment: str
+    workload: str
+    questions: list[str]
+    cells: list[CellSummary]
+    controls: list[Control]
+    endings: list[Ending]
+
+    @property
+    def id(self) -> str:
+        """Return what links point to."""
+        return f"{self.experiment}-{self.workload}".replace(":", "-")
+
+    def of(self, view: View) -> list[CellSummary]:
+        """Return the cells of one view."""
+        return [cell for cell in self.cells if cell.view == view]
+
+    @property
+    def shared_settings(self) -> dict[str, str]:
+        """Return the settings that are the same in all cells."""
+        first = self.cells[0].settings
+        return {name: value for name, value in first.items() if all(c.settings.get(name) == value for c in self.cells)}
+
+    def note(self, cell: CellSummary) -> str:
+        """Say what tells `cell` from another of the same target: another engine, and settings that not all cells share."""
+        shared = self.shared_settings
+        parts = [f"{name}={value}" for name, value in cell.settings.items() if name not in shared]
+        if cell.engine != "iobound":
+            parts.insert(0, f"driven by {cell.engine}")
+        return ", ".join(parts)
+
+    def name(self, cell: CellSummary) -> str:
+        """Return the target of `cell` with what tells it from another of the same target."""
+        note = self.note(cell)
+        return f"{cell.target} ({note})" if note else cell.target
+
+
+def group(judgement: Judgement, plan: Plan) -> list[Group]:
+    """Return the groups of a judgement in the order of the plan."""
+    questions = {comparison.id: comparison.question for comparison in plan.comparisons}
+    groups = []
+    for experiment, workload in dict.fromkeys((cell.experiment, cell.workload) for cell in judgement.cells):
+        cells = [c for c in judgement.cells if (c.experiment, c.workload) == (experiment, workload)]
+        comparisons = list(dict.fromkeys(cell.comparison for cell in cells))
+        groups.append(
+            Group(
+                experiment=experiment,
+                workload=workload,
+                questions=list(dict.fromkeys(questions[name] for name in comparisons if questions.get(name))),
+                cells=cells,
+                controls=[control for control in judgement.controls if control.comparison in comparisons],
+                endings=[ending for ending in judgement.endings if ending.comparison in comparisons],
+            )
+        )
+    return groups
+
+
+def ratios(judgement: Judgement, cell: CellSummary) -> list[Ratio]:
+    """Return how `cell` compares with the baseline of its comparison, by each metric."""
+    return [ratio for ratio in judgement.ratios if ratio.cell == cell.id and ratio.comparison == cell.comparison]
+
+
+def is_baseline(plan: Plan, cell: CellSummary) -> bool:
+    """Tell whether the others of its comparison are held against `cell`."""
+    return any(c.id == cell.comparison and c.baseline == cell.id for c in plan.comparisons)
+

@@ -1,0 +1,150 @@
+"""The words and number formats that every report format shares, so that a figure reads the same wherever it is shown."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from iobound.records import BoundBy, CellSummary, ClaimResult, Finding, Interval, Ratio
+
+
+class Bound(NamedTuple):
+    """How a value of ``bound_by`` is called and what it means for the figure beside it."""
+
+    label: str
+    meaning: str
+
+
+BOUNDS: dict[BoundBy, Bound] = {
+    "target-cpu": Bound(
+        "target CPU",
+        "The target used up the cores it was given. The figure is the target's own speed here.",
+    ),
+    "workers": Bound(
+        "workers",
+        "Every worker of the target was taken while its cores still had time left: more workers or threads would serve more.",
+    ),
+    "pool": Bound(
+        "pool",
+        "Every connection of the target's pool was in use and requests queued for one: a larger pool may serve more.",
+    ),
+    "database-cpu": Bound(
+        "database CPU",
+        "The database or cache used up its cores. The figure is the database's speed under these statements, not the target's.",
+    ),
+    "database-locks": Bound(
+        "database locks",
+        "Sessions waited for each other's locks inside the database while cores had time left.",
+    ),
+    "network": Bound(
+        "network",
+        "The link between generator, target and database was full, or its round trips took the time.",
+    ),
+    "concurrency": Bound(
+        "concurrency",
+        "Nothing was saturated: the target waited for requests. More connections, or a higher rate, would give a larger figure.",
+    ),
+    "generator": Bound(
+        "generator",
+        "The load generator reached its own limit before the target did. The target serves at least this much.",
+    ),
+    "errors": Bound("errors", "Too many requests failed. What is left says nothing about speed."),
+    "noise": Bound("noise", "Something else used the machine meanwhile. Measure again on a quieter one."),
+    "unknown": Bound("unknown", "No resource could be shown to be the limit. Treat the figure with care."),
+}
+
+SUSPECT: frozenset[BoundBy] = frozenset({"generator", "errors", "noise", "unknown"})
+"""What makes a figure say little about its target."""
+
+VIEWS = {
+    "capacity": "Capacity: closed loop, each connection sends its next request when the last is answered",
+    "fixed-rate": "Fixed rate: open loop, the same requests a second for all, latency counted from the intended send time",
+}
+
+STATUS_ORDER = {"present": 0, "inconclusive": 1, "not-measured": 2, "absent": 3}
+
+HOLDS = {
+    "holds": "holds",
+    "fails": "fails",
+    "holds-only-when": "holds only when",
+    "not-measured": "not measured",
+}
+
+
+def bound(value: BoundBy | None) -> str:
+    """Return the label of a ``bound_by`` value; "not known" where nothing was decided."""
+    return BOUNDS[value].label if value else "not known"
+
+
+def _decimals(value: float) -> int:
+    size = abs(value)
+    return 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 or size == 0 else 4
+
+
+def number(value: float) -> str:
+    """Write a figure to about three significant digits."""
+    return f"{value:,.{_decimals(value)}f}"
+
+
+def share(value: float) -> str:
+    """Write a fraction in percent."""
+    return f"{value:.0%}" if value >= 0.1 else f"{value:.1%}"
+
+
+def interval(value: Interval | None, unit: str = "") -> str:
+    """Write ``estimate [low, high]``; an interval that one launch doesn't allow is left out, an absent value is a dash."""
+    if value is None:
+        return "–"
+    places = _decimals(value.estimate)
+    text = f"{value.estimate:,.{places}f}{unit}"
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} [{value.low:,.{places}f}, {value.high:,.{places}f}]"
+
+
+def estimate(value: Interval | None) -> str:
+    """Write an estimate without its interval."""
+    return "–" if value is None else number(value.estimate)
+
+
+def rate(cell: CellSummary) -> str:
+    """Write the throughput of a cell: ``at least`` where the generator was the limit, no figure where it is invalid."""
+    if not cell.valid:
+        return "invalid"
+    return f"at least {interval(cell.requests_per_second)}" if cell.at_least else interval(cell.requests_per_second)
+
+
+def latency(cell: CellSummary, key: str) -> str:
+    """Write one percentile of a valid cell in milliseconds."""
+    return estimate(cell.latency_ms.get(key)) if cell.valid and cell.latency_ms else "–"
+
+
+def ratio(value: Ratio) -> str:
+    """Write how a contender compares with its baseline: ``1.42x [1.37, 1.47] faster``, ``tie``, or why it isn't ranked."""
+    if value.verdict == "not-ranked" or value.ratio is None:
+        return f"not ranked: {value.reason}" if value.reason else "not ranked"
+    cpu = value.metric == "cpu_us_per_request"
+    verdict = {"faster": "less CPU", "slower": "more CPU"}.get(value.verdict, value.verdict) if cpu else value.verdict
+    return f"{interval(value.ratio, 'x')} {verdict}"
+
+
+def published(claim: ClaimResult) -> str:
+    """Write the published figure of a claim."""
+    return "–" if claim.published is None else number(claim.published)
+
+
+def here(claim: ClaimResult, cell: CellSummary | None) -> str:
+    """Write what was measured here for a claim, with "at least" where its cell says so."""
+    if cell is not None and not cell.valid:
+        return "invalid"
+    return f"at least {interval(claim.here)}" if cell is not None and cell.at_least else interval(claim.here)
+
+
+def findings(found: list[Finding]) -> list[Finding]:
+    """Return the findings with those present first, else in the order given."""
+    return sorted(found, key=lambda finding: STATUS_ORDER[finding.status])
+
+
+def moment(created: float) -> str:
+    """Write a time in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(created))
