@@ -141,7 +141,7 @@ class Environment(Record, frozen=True):
     """The machine and the software of a run.
 
     `cores` are those we may use; `target_cores` hold the target alone unless `shared_cores` names what shares them.
-    `packages` maps an environment's name to its installed versions.
+    `quota` is the CPU quota over all of them, in cores. `packages` maps an environment's name to its installed versions.
     """
 
     host: dict[str, str]
@@ -152,6 +152,7 @@ class Environment(Record, frozen=True):
     services: list[ServiceInfo]
     packages: dict[str, dict[str, str]]
     ceilings: list[Ceiling]
+    quota: float | None = None
 
 
 # --- raw observations -----------------------------------------------------------------------------------------------
