@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pkgutil
+import statistics
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import ClassVar, Literal, Protocol
@@ -118,6 +121,16 @@ class Service(Protocol):
     def __enter__(self) -> Service: ...
 
     def __exit__(self, *exception: object) -> None: ...
+
+
+def median_us(ping: Callable[[], object]) -> float:
+    """Return the median time of 20 calls of `ping`, in microseconds."""
+    times = []
+    for _ in range(20):
+        before = time.perf_counter_ns()
+        ping()
+        times.append((time.perf_counter_ns() - before) / 1000)
+    return statistics.median(times)
 
 
 def known() -> list[str]:

@@ -14,8 +14,6 @@ import secrets
 import shlex
 import shutil
 import signal
-import statistics
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -32,7 +30,7 @@ from iobound.errors import LabError, Unavailable
 from iobound.lab import urls
 from iobound.lab.processes import LOOPBACK, free_port, spawn, wait_until
 from iobound.lab.scratch import Scratch
-from iobound.lab.service import Activity, Counters, Leftovers, ServiceOptions
+from iobound.lab.service import Activity, Counters, Leftovers, ServiceOptions, median_us
 from iobound.lab.unprivileged import User, reaches, user
 from iobound.records import ServiceInfo
 
@@ -44,6 +42,7 @@ CONNECT_TIMEOUT_S = 5
 START_TIMEOUT_S = 30.0
 ROOM_MB = 200
 DEBIAN = Path("/usr/lib/postgresql")
+UNCOUNT: LiteralString = "SET pg_stat_statements.track = 'none'"
 
 SETTINGS = (
     "fsync",
@@ -138,14 +137,8 @@ class Service:
             )
         )
         version = values.pop("server_version")
-        pings = []
-        for _ in range(20):
-            before = time.perf_counter_ns()
-            self._query("answer a ping", "SELECT 1")
-            pings.append((time.perf_counter_ns() - before) / 1000)
-        return ServiceInfo(
-            name=self.name, version=version, source=self._source, settings=values, ping_us=statistics.median(pings)
-        )
+        ping = median_us(lambda: self._query("answer a ping", "SELECT 1"))
+        return ServiceInfo(name=self.name, version=version, source=self._source, settings=values, ping_us=ping)
 
     def pids(self) -> list[int]:
         """The postmaster, whose children are the backends."""
@@ -179,8 +172,8 @@ class Service:
         rows = self._query(
             "tell its counters",
             "SELECT left(query, 1000), calls, rows, total_exec_time FROM pg_stat_statements"
-            " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = %s)",
-            [urls.database(url)],
+            " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = %s) AND NOT starts_with(query, %s)",
+            [urls.database(url), UNCOUNT.partition(" =")[0]],
         )
         statements: Counter[str] = Counter()
         control = touched = 0
@@ -243,7 +236,7 @@ def _connect(url: str) -> psycopg.Connection:
             "check that it runs there, and the URL's host, port, user and password"
         ) from error
     with suppress(psycopg.errors.InsufficientPrivilege):
-        connection.execute("SET pg_stat_statements.track = 'none'")
+        connection.execute(UNCOUNT)
     connection.execute("SET lock_timeout = '5s'; SET statement_timeout = '60s'")
     return connection
 
