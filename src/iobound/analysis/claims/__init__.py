@@ -1,1 +1,1 @@
-"""Published claims, one file each. A file defines ``judge(cells) -> list[ClaimResult]``."""
+"""Published claims, one file each. A file defines ``judge(results) -> list[ClaimResult]``."""

@@ -1,1 +1,1 @@
-"""Findings, one file a rule. A file defines ``ID`` and ``judge(cells, ratios, controls) -> Finding``."""
+"""Findings, one file a rule. A file defines ``judge(results) -> Finding``; the finding's `rule` is the file's name with hyphens."""
