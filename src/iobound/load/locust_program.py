@@ -34,6 +34,7 @@ import gevent.os
 import requests
 import urllib3
 from geventhttpclient.response import HTTPConnectionClosed, HTTPParseError
+from locust.contrib.fasthttp import LocustBadStatusCode
 from locust.env import Environment
 from locust.exception import CatchResponseError
 
@@ -108,7 +109,6 @@ class Block:
         opened = self.opened
         self.busy_s += sum(now - max(began, opened) for began in self.sent.values())
         return {
-            "seconds": now - opened,
             "unanswered": sum(began >= opened for began in self.sent.values()),
             "latency_us": self.latency_us,
             "errors": self.errors,
@@ -160,8 +160,7 @@ def decoded(exchange: dict[str, Any]) -> dict[str, Any]:
 def judge(exchange: dict[str, Any], response: Any) -> None:
     """Tell Locust whether a complete response is the right one; what it failed to receive it knows itself."""
     failure = response.request_meta["exception"]
-    complete = response.status_code and (failure is None or hasattr(failure, "code"))
-    if not complete:
+    if response.status_code == 0 or (failure is not None and not isinstance(failure, LocustBadStatusCode)):
         return
     expected = exchange["status"]
     if response.status_code != expected and (expected is not None or not 200 <= response.status_code < 400):
@@ -217,6 +216,7 @@ def main() -> None:
         raise RuntimeError("; ".join(problem["msg"] for problem in runner.exceptions.values()))
     counts |= {
         "started": started,
+        "seconds": time.monotonic() - started,
         "cpu_user_s": after.ru_utime - before.ru_utime,
         "cpu_system_s": after.ru_stime - before.ru_stime,
     }
