@@ -6,6 +6,8 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from iobound.errors import LabError
@@ -18,11 +20,11 @@ MARK = ".iobound"
 class Scratch:
     """A folder of our own under TMPDIR; a context manager that removes it. The lock on its mark says that it is in use.
 
-    `reader` is another user who must be able to enter it, `needs_mb` the room that must be free. Raises `LabError` where the
-    folder can't be made, isn't reachable or hasn't the room.
+    `owner` is another user to whom what is made in it belongs, `needs_mb` the room that must be free. Raises `LabError` where
+    the folder can't be made, the owner can't enter it or it hasn't the room.
     """
 
-    def __init__(self, purpose: str, *, reader: User | None = None, needs_mb: int = 1) -> None:
+    def __init__(self, purpose: str, *, owner: User | None = None, needs_mb: int = 1) -> None:
         parent = Path(tempfile.gettempdir())
         free_mb = shutil.disk_usage(parent).free >> 20
         if free_mb < needs_mb:
@@ -30,28 +32,43 @@ class Scratch:
                 f"{purpose} needs {needs_mb} MB of disk, {parent} has {free_mb} MB free; "
                 "make room, or set TMPDIR to a folder on a larger disk"
             )
-        if reader and not reaches(reader, parent):
+        if owner and not reaches(owner, parent):
             raise LabError(
-                f"{purpose} runs as user number {reader.uid}, who can't enter {parent}; "
+                f"{purpose} runs as user number {owner.uid}, who can't enter {parent}; "
                 "set TMPDIR to a folder that all users can enter"
             )
-        try:
+        self._owner = owner
+        with explained(f"make a folder for {purpose} under {parent}"):
             self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-"))
-            if reader:
-                self.path.chmod(0o711)
             self._mark = (self.path / MARK).open("x")
-        except OSError as error:
-            raise LabError(
-                f"can't make a folder for {purpose} under {parent}: {error.strerror}; set TMPDIR to a folder that is yours"
-            ) from error
-        fcntl.flock(self._mark, fcntl.LOCK_EX)
+            fcntl.flock(self._mark, fcntl.LOCK_EX)
+            if owner:
+                self.path.chmod(0o711)
 
-    def folder(self, name: str, owner: User | None = None) -> Path:
-        """Make the private folder `name` inside, for `owner` where that is another user."""
+    def folder(self, name: str) -> Path:
+        """Make the private folder `name` inside."""
         made = self.path / name
-        made.mkdir(0o700)
-        if owner:
-            os.chown(made, owner.uid, owner.gid)
+        with explained(f"make {made}"):
+            made.mkdir(0o700)
+            self._give(made)
+        return made
+
+    def file(self, name: str, text: str) -> Path:
+        """Write the private file `name` inside."""
+        made = self.path / name
+        with explained(f"write {made}"):
+            made.touch(0o600)
+            made.write_text(text)
+            self._give(made)
+        return made
+
+    def copy(self, source: Path, name: str, ignore: tuple[str, ...] = ()) -> Path:
+        """Copy the folder `source`, without the files that match `ignore`, to `name` inside."""
+        made = self.path / name
+        with explained(f"copy {source} to {made}"):
+            shutil.copytree(source, made, ignore=shutil.ignore_patterns(*ignore))
+            for path in (made, *made.rglob("*")):
+                self._give(path)
         return made
 
     def close(self) -> None:
@@ -64,6 +81,19 @@ class Scratch:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _give(self, path: Path) -> None:
+        if self._owner:
+            os.chown(path, self._owner.uid, self._owner.gid)
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn an `OSError` into a `LabError` that says `what` failed."""
+    try:
+        yield
+    except OSError as error:
+        raise LabError(f"can't {what}: {error.strerror or error}; set TMPDIR to a folder that is yours and has room") from error
 
 
 def sweep() -> tuple[list[Path], list[Path]]:

