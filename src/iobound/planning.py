@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from iobound.errors import UsageError
 from iobound.lab import catalogue
@@ -44,13 +45,27 @@ class Question:
 NOTHING = Question([], [])
 
 
+class Contender(Protocol):
+    """What a cell must know of its target."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in cells and reports."""
+        ...
+
+    @property
+    def service(self) -> str | None:
+        """The service that it needs."""
+        ...
+
+
 @dataclass(frozen=True)
 class SideBySide:
     """Targets that are asked the same: the first is the baseline. Makes the comparisons of each view."""
 
     experiment: str
     question: str
-    targets: Sequence[str]
+    targets: Sequence[Contender]
     workload: Workload
     settings: dict[str, str] = field(default_factory=dict)
 
@@ -66,18 +81,18 @@ class SideBySide:
         of = [self.experiment, str(self.workload), view, f"c{concurrency}", *([] if engine == DEFAULT else [engine])]
         cells = [
             Cell(
-                id="/".join([*of, name]),
+                id="/".join([*of, target.name]),
                 experiment=self.experiment,
-                target=name,
+                target=target.name,
                 workload=self.workload,
                 view=view,
                 concurrency=concurrency,
                 rate=rate,
                 engine=engine,
-                service=catalogue.find(name).service,
+                service=target.service,
                 settings=self.settings,
             )
-            for name in self.targets
+            for target in self.targets
         ]
         comparison = Comparison(
             id="/".join(of),
@@ -95,12 +110,13 @@ def chosen(experiment: str, choice: Choice) -> Question:
     Raises `UsageError` for a target that doesn't serve a workload.
     """
     question = NOTHING
+    targets = [catalogue.find(name) for name in choice.targets]
     levels = choice.concurrency or (10,)
     for workload in choice.workloads:
-        for name in choice.targets:
-            if not catalogue.find(name).serves(workload):
-                raise UsageError(f"{name} doesn't serve the workload {workload}; `iobound list` shows what each needs")
-        asked = SideBySide(experiment, "the targets that were named", choice.targets, workload, choice.settings)
+        for target in targets:
+            if not target.serves(workload):
+                raise UsageError(f"{target.name} doesn't serve the workload {workload}; `iobound list` shows what each needs")
+        asked = SideBySide(experiment, "the targets that were named", targets, workload, choice.settings)
         for concurrency in levels:
             question += asked.capacity(concurrency)
         question += asked.fixed_rate(levels[len(levels) // 2], choice.rate)

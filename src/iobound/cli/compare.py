@@ -17,6 +17,7 @@ from iobound.errors import UsageError
 from iobound.lab.commands import CommandTarget
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
+from iobound.load.spec import Exchange
 from iobound.planning import SideBySide
 from iobound.records import Plan, Workload
 from iobound.report import changes, json, terminal
@@ -56,14 +57,11 @@ def command(
             raise UsageError("give two run folders, or two commands: iobound compare --path / -- CMD_A -- CMD_B")
         return compare_runs(Path(what[0]), Path(what[1]), as_json)
     middle = what.index("--")
-    targets = {
-        name: CommandTarget(name, list(argv), list(paths or ("/",)))
-        for name, argv in (("A", what[:middle]), ("B", what[middle + 1 :]))
-    }
-    question = "the two commands"
-    asked = SideBySide("compare", question, list(targets.values()), Workload(name=" ".join(paths or ("/",))))
-    parts = [asked.capacity(level) for level in concurrency]
-    parts.append(asked.fixed_rate(concurrency[len(concurrency) // 2], rate))
+    asked = [Exchange(path=path) for path in paths or ("/",)]
+    targets = {name: CommandTarget(name, argv, asked) for name, argv in (("A", what[:middle]), ("B", what[middle + 1 :]))}
+    pair = SideBySide("compare", "the two commands", list(targets.values()), Workload(name=" ".join(paths or ("/",))))
+    parts = [pair.capacity(level) for level in concurrency]
+    parts.append(pair.fixed_rate(concurrency[len(concurrency) // 2], rate))
     plan = Plan(
         experiments=["compare"],
         cells=[cell for part in parts for cell in part.cells],

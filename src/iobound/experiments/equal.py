@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from iobound.lab import catalogue
 from iobound.planning import NOTHING, Choice, Question, SideBySide, chosen
 from iobound.records import Workload
 
@@ -18,8 +19,9 @@ def plan(choice: Choice) -> Question:
     if choice.targets:
         return chosen("equal", choice)
     question = NOTHING
+    pair = [catalogue.find(name) for name in TARGETS]
     for workload in choice.workloads or (WORKLOADS[1:] if choice.quick else WORKLOADS):
-        asked = SideBySide("equal", "only the handlers differ", TARGETS, workload, choice.settings)
+        asked = SideBySide("equal", "only the handlers differ", pair, workload, choice.settings)
         for concurrency in choice.concurrency or ((10,) if choice.quick else (1, 10, 100)):
             question += asked.capacity(concurrency)
         if not choice.quick:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from iobound.lab import catalogue
 from iobound.planning import NOTHING, Choice, Question, SideBySide, chosen
 from iobound.records import Workload
 
@@ -34,7 +35,7 @@ def plan(choice: Choice) -> Question:
         if name == "sql-list":
             database = choice.first_available(["mariadb", "postgresql"])
             targets = targets if database == "mariadb" else [f"{target}@{database}" for target in targets]
-        asked = SideBySide("web", of, targets, workload, choice.settings)
+        asked = SideBySide("web", of, [catalogue.find(target) for target in targets], workload, choice.settings)
         for concurrency in choice.concurrency or ((USERS,) if choice.quick else (1, USERS, 100)):
             question += asked.capacity(concurrency)
         question += asked.fixed_rate(USERS, choice.rate)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import iobound
 from iobound import workloads
 from iobound.errors import LabError, UsageError, nearest
-from iobound.lab import environments, service
+from iobound.lab import environments, service, targets
 from iobound.lab.parts import Framework, Kind, Knob, Model, Part, Published, Server, Store, read
 from iobound.load.spec import Exchange
 from iobound.records import Workload
@@ -70,6 +70,10 @@ class Target(ABC):
             if not part.runs_on((major, minor)):
                 return f"{part.path.name} needs Python {part.requires_python}; {self.name} would run on {major}.{minor}"
         return None
+
+    def launch(self, settings: Mapping[str, str], cpus: Sequence[int]) -> targets.RunningTarget:
+        """Start the target on `cpus`, told its `settings`, and wait until it answers; raises `LabError`."""
+        return targets.launch(self, settings=settings, cpus=cpus)
 
 
 class Composed(Target):

@@ -7,16 +7,19 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 
 from iobound.errors import BadAnswer, LabError, UsageError
 from iobound.lab import environments
-from iobound.lab.catalogue import Target
 from iobound.lab.laboratory import served_file
 from iobound.lab.processes import LOOPBACK, Guarded, free_port, spawn, wait_until
 from iobound.lab.scratch import Scratch
+
+if TYPE_CHECKING:
+    from iobound.lab.catalogue import Target
 
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")  # nothing else of the caller's environment may change how a target runs
 LABELS = "/_ran"
@@ -113,9 +116,16 @@ def launch(
         return RunningTarget(target.name, url, process, ask, started.pop_all()).wait_until_up(timeout_s)
 
 
-def launch_command(argv: Sequence[str], *, cpus: Sequence[int] | None = None, timeout_s: float = 30.0) -> RunningTarget:
+def launch_command(
+    argv: Sequence[str],
+    *,
+    settings: Mapping[str, str] | None = None,
+    cpus: Sequence[int] | None = None,
+    timeout_s: float = 30.0,
+) -> RunningTarget:
     """Start a user's command in the current folder, with a free port for ``{port}`` in it, and wait until it listens there.
 
+    It has the caller's environment, `settings` added.
     Raises `UsageError` where no argument says ``{port}``, `LabError` where it doesn't come up.
     """
     name = " ".join(argv)
@@ -126,7 +136,9 @@ def launch_command(argv: Sequence[str], *, cpus: Sequence[int] | None = None, ti
     with ExitStack() as started:
         folder = started.enter_context(Scratch("command")).path
         process = started.enter_context(
-            spawn(placed, env=os.environ | {"PORT": str(port)}, cpus=cpus, log=folder / LOG, remove=[folder])
+            spawn(
+                placed, env={**os.environ, **(settings or {}), "PORT": str(port)}, cpus=cpus, log=folder / LOG, remove=[folder]
+            )
         )
         return RunningTarget(name, _url(LOOPBACK, port), process, _nothing, started.pop_all()).wait_until_up(timeout_s)
 

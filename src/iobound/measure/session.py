@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from iobound.errors import BadAnswer, IoboundError, LabError
-from iobound.lab import targets
-from iobound.lab.catalogue import Target
+from iobound.errors import IoboundError, LabError
+from iobound.lab.targets import RunningTarget
 from iobound.lab.laboratory import Laboratory
 from iobound.measure.block import Position, Subject, measure_block
 from iobound.measure.groups import Group, Launchable, group, launchable
 from iobound.measure.schedule import order
 from iobound.measure.verify import verify
-from iobound.records import Cell, Comparison, Ending, EndReason, Failure, Observation, Plan, Stage, Trial
+from iobound.load.spec import Exchange
+from iobound.records import Cell, Comparison, Ending, EndReason, Failure, Observation, Plan, Stage, Trial, Workload
 
 RETRIES = 2  # a noisy block is measured again at most this often
 FIXED_SHARE = 0.5  # the fixed rate, as a share of the capacity of the slowest valid contender
@@ -24,6 +24,33 @@ VALID_SHARE = 0.99  # a contender counts for that while at least this share of i
 LAUNCH_LIMIT = 4  # at most this many times the planned launches, however wide the interval
 
 Width = Callable[[list[Observation], Plan], float | None]
+
+
+class Target(Protocol):
+    """What is measured: a target of the catalogue, or a command of the user's."""
+
+    @property
+    def environment(self) -> str | None:
+        """The locked environment that it runs in, ``None`` for the user's own."""
+        ...
+
+    def unavailable(self) -> str | None:
+        """Say what this machine lacks for it."""
+        ...
+
+    def exchanges(self, workload: Workload, seed: int) -> list[Exchange]:
+        """Return what it is asked, and must answer."""
+        ...
+
+    def expected_failure(self, workload: Workload) -> str | None:
+        """Say why it is known to answer wrongly."""
+        ...
+
+    def launch(self, settings: Mapping[str, str], cpus: Sequence[int]) -> RunningTarget:
+        """Start it on `cpus` and wait until it answers."""
+        ...
+
+
 Targets = Callable[[str], Target]
 """Finds a target by the name that cells call it."""
 
@@ -157,7 +184,7 @@ class _GroupSession:
             raise LabError(reason)
         laboratory = self.session.laboratory
         settings = laboratory.settings(cell)
-        running = exits.enter_context(targets.launch(target, settings=settings, cpus=laboratory.placement.target))
+        running = exits.enter_context(target.launch(settings, laboratory.placement.target))
         service = laboratory.service(cell.service) if cell.service else None
         return Subject(running, target.exchanges(cell.workload, self.session.plan.seed), {}, service, laboratory.data_url(cell))
 
@@ -186,11 +213,12 @@ class _GroupSession:
         expected = target.expected_failure(cell.workload)
         try:
             verify(subject.target.url, exchanges)
-        except BadAnswer as error:
+            ran = subject.target.ran()
+        except IoboundError as error:
             reason = f"{error} (expected: {expected})" if expected else str(error)
             self._fail(cell, comparison.id, launch, "verify", reason, expected=expected is not None)
             return None
-        return Subject(subject.target, exchanges, subject.target.ran(), subject.service, subject.data_url)
+        return Subject(subject.target, exchanges, ran, subject.service, subject.data_url)
 
     def _block(self, cell: Cell, position: Position, subject: Subject) -> bool:
         """Measure one block, again while it is noisy; return whether there is an observation."""
