@@ -11,8 +11,7 @@ from iobound.lab import scratch, service
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.pass_context
-def command(context: click.Context, as_json: bool, **urls: str | None) -> None:
+def command(as_json: bool, **urls: str | None) -> None:
     """Remove what killed runs left behind: temporary folders here, and databases on the servers given by URL.
 
     Only what carries iobound's mark is touched, and nothing that a running iobound uses. Finding nothing is no error.
