@@ -8,7 +8,7 @@
 # accepts = ["wsgi"]
 # model = "threads"
 # ///
-"""Werkzeug's development server, with a new thread for every connection, as ``flask run`` starts it."""
+"""Werkzeug's development server, as ``flask run`` starts it: every request on a connection and a thread of its own."""
 
 import gc
 import logging
@@ -26,7 +26,7 @@ def ran():
         "server": f"Werkzeug {version('werkzeug')}",
         "worker": type(serving).__name__,
         "workers": "1",
-        "threads": "one per connection" if serving.multithread else "1",
+        "threads": "one per request" if serving.multithread else "1",
     }
 
 

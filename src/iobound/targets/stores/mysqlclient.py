@@ -86,7 +86,7 @@ class Store:
     def ran(self):
         with self.cursor() as cursor:
             return {
-                "driver": f"mysqlclient {MySQLdb.__version__}",
+                "driver": f"mysqlclient {MySQLdb.release.__version__}",
                 "autocommit": str(bool(cursor.connection.get_autocommit())),
                 "pool": str(self.size),
             }

@@ -84,7 +84,7 @@ class Store:
     def ran(self):
         with self.cursor() as cursor:
             return {
-                "driver": f"PyMySQL {pymysql.__version__}",
+                "driver": f"PyMySQL {pymysql.VERSION_STRING}",
                 "autocommit": str(bool(cursor.connection.get_autocommit())),
                 "pool": str(self.size),
             }

@@ -70,7 +70,7 @@ class Store:
             driver = connection.connection.driver_connection
             return {
                 "orm": f"SQLAlchemy {sqlalchemy.__version__}",
-                "driver": f"MySQLdb {MySQLdb.__version__}",
+                "driver": f"mysqlclient {MySQLdb.release.__version__}",
                 "autocommit": str(bool(driver.get_autocommit())),
                 "pool": str(self.engine.pool.size()),
             }

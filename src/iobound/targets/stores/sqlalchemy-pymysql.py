@@ -68,7 +68,7 @@ class Store:
             driver = connection.connection.driver_connection
             return {
                 "orm": f"SQLAlchemy {sqlalchemy.__version__}",
-                "driver": f"pymysql {pymysql.__version__}",
+                "driver": f"PyMySQL {pymysql.VERSION_STRING}",
                 "autocommit": str(bool(driver.get_autocommit())),
                 "pool": str(self.engine.pool.size()),
             }

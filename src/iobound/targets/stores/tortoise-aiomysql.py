@@ -22,6 +22,9 @@ class Item(Model):
     name = fields.CharField(max_length=64)
     quantity = fields.IntField()
 
+    def as_dict(self):
+        return {"id": self.id, "name": self.name, "quantity": self.quantity}
+
 
 class Entry(Model):
     id = fields.IntField(primary_key=True)
@@ -40,13 +43,13 @@ class Store:
         await Tortoise.close_connections()
 
     async def point(self, number):
-        return dict(await Item.get(id=number))
+        return (await Item.get(id=number)).as_dict()
 
     async def list(self):
-        return [dict(item) for item in await Item.all().order_by("id")]
+        return [item.as_dict() for item in await Item.all().order_by("id")]
 
     async def multi(self, numbers):
-        return [dict(await Item.get(id=number)) for number in numbers]
+        return [(await Item.get(id=number)).as_dict() for number in numbers]
 
     async def insert(self, name, quantity):
         await Entry.create(name=name, quantity=quantity)
