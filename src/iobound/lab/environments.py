@@ -52,7 +52,7 @@ def environment(name: str, python: str | None = None, *, locks: Path = LOCKS) ->
         raise UsageError(nearest(name, sorted(path.stem for path in locks.glob("*.txt")), "environment"))
     base = _base(python or python_of(name))
     key = hashlib.sha256(lock.read_bytes() + str(base).encode()).hexdigest()[:12]
-    folder = _cache() / f"{name}-{key}"
+    folder = cache_folder() / f"{name}-{key}"
     with _held(folder.with_suffix(".lock")) as held:
         if not (folder / MARKER).exists() or not _python(folder).exists():
             _build(folder, lock, base, held)
@@ -95,7 +95,7 @@ def _base(version: str | None) -> Path:
     return found
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iobound" / "environments"
     try:
         folder.mkdir(parents=True, exist_ok=True)

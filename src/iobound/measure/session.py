@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from iobound.errors import IoboundError, LabError
-from iobound.lab.targets import RunningTarget
 from iobound.lab.laboratory import Laboratory
+from iobound.lab.targets import RunningTarget
+from iobound.load.spec import Exchange
 from iobound.measure.block import Position, Subject, measure_block
 from iobound.measure.groups import Group, Launchable, group, launchable
 from iobound.measure.schedule import order
 from iobound.measure.verify import verify
-from iobound.load.spec import Exchange
 from iobound.records import Cell, Comparison, Ending, EndReason, Failure, Observation, Plan, Stage, Trial, Workload
 
 RETRIES = 2  # a noisy block is measured again at most this often
