@@ -16,16 +16,42 @@ class Group:
     questions: list[str]
     cells: list[CellSummary]
     controls: list[Control]
-    endings: list[Ending]
 
     @property
     def id(self) -> str:
         """Return what links point to."""
         return f"{self.experiment}-{self.workload}".replace(":", "-")
 
+    @property
+    def title(self) -> str:
+        """Return the question that the cells answer, and the workload."""
+        question = "; ".join(self.questions) or self.experiment
+        return f"{question[0].upper()}{question[1:]} ({self.workload})"
+
     def of(self, view: View) -> list[CellSummary]:
         """Return the cells of one view."""
         return [cell for cell in self.cells if cell.view == view]
+
+    @property
+    def views(self) -> list[View]:
+        """Return the views that the cells were measured in, capacity first."""
+        return sorted({cell.view for cell in self.cells})
+
+    def controls_of(self, view: View) -> list[tuple[str, Control]]:
+        """Return the controls of the comparisons of one view, each after what it was asked over."""
+        first = {cell.comparison: cell for cell in reversed(self.of(view))}
+        return [(self._asked(first[control.comparison]), control) for control in self.controls if control.comparison in first]
+
+    @staticmethod
+    def _asked(cell: CellSummary) -> str:
+        return f"{cell.concurrency} connection{'s' if cell.concurrency != 1 else ''}" + (
+            f", {cell.engine}" if cell.engine != "iobound" else ""
+        )
+
+    @property
+    def services(self) -> list[str]:
+        """Return the services that the cells talk to."""
+        return list(dict.fromkeys(cell.service for cell in self.cells if cell.service))
 
     @property
     def shared_settings(self) -> dict[str, str]:
@@ -61,7 +87,6 @@ def group(judgement: Judgement, plan: Plan) -> list[Group]:
                 questions=list(dict.fromkeys(questions[name] for name in comparisons if questions.get(name))),
                 cells=cells,
                 controls=[control for control in judgement.controls if control.comparison in comparisons],
-                endings=[ending for ending in judgement.endings if ending.comparison in comparisons],
             )
         )
     return groups
@@ -72,7 +97,11 @@ def ratios(judgement: Judgement, cell: CellSummary) -> list[Ratio]:
     return [ratio for ratio in judgement.ratios if ratio.cell == cell.id and ratio.comparison == cell.comparison]
 
 
+def endings(judgement: Judgement) -> list[tuple[Ending, list[Control]]]:
+    """Return why each comparison ended, with its controls."""
+    return [(ending, [c for c in judgement.controls if c.comparison == ending.comparison]) for ending in judgement.endings]
+
+
 def is_baseline(plan: Plan, cell: CellSummary) -> bool:
     """Tell whether the others of its comparison are held against `cell`."""
     return any(c.id == cell.comparison and c.baseline == cell.id for c in plan.comparisons)
-

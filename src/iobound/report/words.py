@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import time
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from iobound.records import BoundBy, CellSummary, ClaimResult, Finding, Interval, Ratio
+from iobound.records import BoundBy, CellSummary, ClaimResult, Control, EndReason, Evidence, Finding, Interval, Ratio, View
 
 
 class Bound(NamedTuple):
@@ -42,7 +44,7 @@ BOUNDS: dict[BoundBy, Bound] = {
     ),
     "concurrency": Bound(
         "concurrency",
-        "Nothing was saturated: the target waited for requests. More connections, or a higher rate, would give a larger figure.",
+        "Nothing was saturated: the target waited for requests. More connections or a higher rate would give a larger figure.",
     ),
     "generator": Bound(
         "generator",
@@ -56,9 +58,16 @@ BOUNDS: dict[BoundBy, Bound] = {
 SUSPECT: frozenset[BoundBy] = frozenset({"generator", "errors", "noise", "unknown"})
 """What makes a figure say little about its target."""
 
-VIEWS = {
-    "capacity": "Capacity: closed loop, each connection sends its next request when the last is answered",
-    "fixed-rate": "Fixed rate: open loop, the same requests a second for all, latency counted from the intended send time",
+VIEWS: dict[View, str] = {
+    "capacity": "Capacity: a closed loop, each connection sends its next request when the last is answered",
+    "fixed-rate": "Fixed rate: an open loop, the same requests a second for all, latency counted from the intended send time",
+}
+
+ENDED: dict[EndReason, str] = {
+    "precision": "the intervals were narrow enough",
+    "launches": "the most launches allowed",
+    "budget": "the time budget",
+    "interrupted": "an interruption",
 }
 
 STATUS_ORDER = {"present": 0, "inconclusive": 1, "not-measured": 2, "absent": 3}
@@ -86,9 +95,14 @@ def number(value: float) -> str:
     return f"{value:,.{_decimals(value)}f}"
 
 
-def share(value: float) -> str:
+def share(value: float | None) -> str:
     """Write a fraction in percent."""
-    return f"{value:.0%}" if value >= 0.1 else f"{value:.1%}"
+    return "–" if value is None else f"{value:.0%}" if value >= 0.1 else f"{value:.1%}".replace(".0%", "%")
+
+
+def count(value: float | None) -> str:
+    """Write a mean count."""
+    return "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
 def interval(value: Interval | None, unit: str = "") -> str:
@@ -140,9 +154,58 @@ def here(claim: ClaimResult, cell: CellSummary | None) -> str:
     return f"at least {interval(claim.here)}" if cell is not None and cell.at_least else interval(claim.here)
 
 
-def findings(found: list[Finding]) -> list[Finding]:
+def times(claim: ClaimResult, cell: CellSummary | None) -> str:
+    """Write the figure here over the published one."""
+    if claim.ratio is None or (cell is not None and not cell.valid):
+        return "–"
+    return f"at least {number(claim.ratio.estimate)}x" if cell is not None and cell.at_least else interval(claim.ratio, "x")
+
+
+def control(value: Control) -> str:
+    """Write how far two launches of the same thing were apart, and what can therefore be told apart."""
+    of = "CPU a request" if value.metric == "cpu_us_per_request" else "requests/s"
+    apart = f"{of} of the baseline against itself {interval(value.ratio, 'x')}"
+    if value.detectable is None:
+        return f"{apart}; too few starts to say what can be told apart"
+    return f"{apart}; below {share(value.detectable)} nothing is called a difference"
+
+
+def evidence(value: Evidence, cell: CellSummary | None) -> str:
+    """Write what was observed beside the threshold it was held against."""
+    observed = "not observed" if value.observed is None else f"{number(value.observed)} {value.unit}".rstrip()
+    threshold = "" if value.threshold is None else f" (threshold {number(value.threshold)})"
+    where = "" if value.cell is None else f", {value.cell}" if cell is None else f", {cell.target} on {cell.workload}"
+    return f"{value.what}: {observed}{threshold}{where}"
+
+
+def findings(found: Sequence[Finding]) -> list[Finding]:
     """Return the findings with those present first, else in the order given."""
     return sorted(found, key=lambda finding: STATUS_ORDER[finding.status])
+
+
+def first_line(verdict: str) -> str:
+    """Return the sentence that a verdict begins with, its first line."""
+    return verdict.strip().partition("\n")[0]
+
+
+def other_lines(verdict: str) -> list[str]:
+    """Return the lines of a verdict after the first."""
+    return [line for line in verdict.strip().split("\n")[1:] if line.strip()]
+
+
+def labels(values: Mapping[str, str]) -> str:
+    """Write names with their values."""
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def cores(numbers: Sequence[int]) -> str:
+    """Write the numbers of cores."""
+    return f"core{'s' if len(numbers) != 1 else ''} {', '.join(map(str, numbers)) or '–'}"
+
+
+def command(arguments: Sequence[str]) -> str:
+    """Write the command line that made a run, quoted for a shell."""
+    return shlex.join(["iobound", *arguments])
 
 
 def moment(created: float) -> str:
