@@ -25,7 +25,8 @@ class Scratch:
     """
 
     def __init__(self, purpose: str, *, owner: User | None = None, needs_mb: int = 1) -> None:
-        parent = Path(tempfile.gettempdir())
+        with explained(f"find a temporary folder for {purpose}"):
+            parent = Path(tempfile.gettempdir())
         free_mb = shutil.disk_usage(parent).free >> 20
         if free_mb < needs_mb:
             raise LabError(

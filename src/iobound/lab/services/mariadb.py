@@ -37,7 +37,7 @@ MARK = "Made by iobound for a measurement; safe to drop with its database."
 USER = "iobound"
 
 CONNECT_TIMEOUT_S = 5
-ANSWER_TIMEOUT_S = 60
+ANSWER_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 5
 START_TIMEOUT_S = 30.0
 ROOM_MB = 300
@@ -88,7 +88,6 @@ class Service:
         self._url = url
         self._source = source
         self._pids = pids
-        self._exits = exits
         self._token = PREFIX + secrets.token_hex(6)
         self._datasets: dict[int, str] = {}
         self._connection = exits.enter_context(closing(_connect(url)))
@@ -97,15 +96,16 @@ class Service:
             exits.callback(self._drop)
         self._query("lock our name", "SELECT GET_LOCK(%s, 0)", self._token)
         [[self._version]] = self._query("tell its version", "SELECT version()")
+        self._exits = exits.pop_all()  # from here on it's ours to close
 
     @classmethod
     def start(cls, options: ServiceOptions) -> Service:
         """Start a private server, or connect to `options.url`."""
         with ExitStack() as exits:
             if options.url:
-                return cls(options.url, "url", [], exits.pop_all())
+                return cls(options.url, "url", [], exits)
             url, pid = _start_private(options, exits)
-            return cls(url, "PATH", [pid], exits.pop_all())
+            return cls(url, "PATH", [pid], exits)
 
     @classmethod
     def unavailable(cls) -> str | None:

