@@ -19,6 +19,8 @@ A published program is one self-contained file in `targets/published/`, which re
     # model = "threads"
     # environment = "published"            the lock: targets/locks/published.txt
     # services = ["mariadb", "postgresql"] alternatives, the first is preferred; [] for none
+    # drivers = { mariadb = "pymysql" }    optional: the package that it reaches a service with
+    # labels = { debug = "True" }          optional: what is known of how it runs and can't be seen from outside
     #
     # [tool.iobound.workloads.sql-list]    one table a workload that it serves, named as in iobound.workloads
     # method = "GET"                       optional, the default
@@ -130,6 +132,8 @@ class Published(Description, frozen=True, tag="published"):
     environment: str
     services: list[str]
     workloads: dict[str, Request]
+    drivers: dict[str, str] = {}
+    labels: dict[str, str] = {}
 
 
 Requirement = Annotated[str, msgspec.Meta(pattern=r"^>=\d+\.\d+(,<\d+\.\d+)?$")]

@@ -9,6 +9,7 @@
 # model = "asyncio"
 # environment = "published"
 # services = []
+# labels = { debug = "False", access_log = "False" }
 #
 # [tool.iobound.workloads.plain]
 # path = "/"

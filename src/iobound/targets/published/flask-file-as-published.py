@@ -9,6 +9,7 @@
 # model = "threads"
 # environment = "published"
 # services = []
+# labels = { threads = "one per connection", debug = "False", access_log = "True" }
 #
 # [tool.iobound.workloads.file]
 # path = "/"

@@ -9,6 +9,8 @@
 # model = "threads"
 # environment = "published"
 # services = ["valkey"]
+# drivers = { valkey = "redis" }
+# labels = { threads = "one per connection", debug = "False", access_log = "True", pool = "one per request" }
 #
 # [tool.iobound.workloads.redis-get]
 # path = "/"

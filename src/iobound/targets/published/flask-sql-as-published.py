@@ -9,6 +9,8 @@
 # model = "threads"
 # environment = "published"
 # services = ["mariadb", "postgresql"]
+# drivers = { mariadb = "pymysql", postgresql = "psycopg2-binary" }
+# labels = { threads = "one per connection", debug = "False", access_log = "True", pool = "15" }
 #
 # [tool.iobound.workloads.sql-list]
 # path = "/items"

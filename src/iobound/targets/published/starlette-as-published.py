@@ -9,6 +9,7 @@
 # model = "asyncio"
 # environment = "published"
 # services = []
+# labels = { debug = "True", access_log = "True" }
 #
 # [tool.iobound.workloads.plain]
 # path = "/"

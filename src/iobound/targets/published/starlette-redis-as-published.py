@@ -9,6 +9,8 @@
 # model = "asyncio"
 # environment = "published"
 # services = ["valkey"]
+# drivers = { valkey = "redis" }
+# labels = { debug = "True", access_log = "True", pool = "unbounded" }
 #
 # [tool.iobound.workloads.redis-get]
 # path = "/"

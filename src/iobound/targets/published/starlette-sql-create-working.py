@@ -9,6 +9,8 @@
 # model = "asyncio"
 # environment = "published"
 # services = ["mariadb", "postgresql"]
+# drivers = { mariadb = "aiomysql", postgresql = "asyncpg" }
+# labels = { debug = "True", access_log = "True", pool = "5" }
 #
 # [tool.iobound.workloads.sql-insert]
 # method = "POST"
