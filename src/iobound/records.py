@@ -188,7 +188,8 @@ class LoadResult(Record, frozen=True):
 
     `requests` counts requests sent within the block; `responses` those answered completely and rightly with an expected
     status. `status` counts complete responses by code, `errors` failures by kind (``timeout``, ``reset``, ``refused``,
-    ``short-body``, ``wrong-body``, ``bad-status``, ``protocol``, ``tls``, ``name``); `unanswered` were in flight at the end.
+    ``short-body``, ``wrong-body``, ``bad-status``, ``protocol``, ``tls``, ``name``); `unanswered` were in flight at the end,
+    `overdue` were due by then and never sent, since no connection was free (open loop).
     `started` is when recording began, by CLOCK_MONOTONIC in seconds (comparable across processes of one machine).
     `latency` is an HDR histogram of successes, V2 compressed base64, in nanoseconds, 3 significant digits. `in_flight_mean` is
     the time-weighted mean number of requests in flight.
@@ -210,6 +211,7 @@ class LoadResult(Record, frozen=True):
     latency: str
     series: TimeSeries | None
     generator: GeneratorUse
+    overdue: int = 0
 
 
 class CpuUse(Record, frozen=True):

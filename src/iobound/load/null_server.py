@@ -6,7 +6,6 @@ It takes the end of a read for the end of a request, which holds for requests th
 
 from __future__ import annotations
 
-import os
 import select
 import socket
 
@@ -60,5 +59,4 @@ def _accept(listener: socket.socket) -> socket.socket | None:
 
 
 if __name__ == "__main__":
-    os.set_blocking(_PARENT, False)
     main()
