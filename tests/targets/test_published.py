@@ -42,6 +42,21 @@ def service_of(target: Target, laboratory: Laboratory) -> tuple[Service, str] | 
     return service, service.dataset(ROWS)
 
 
+def seen_as_labelled(target: Target, ran: dict[str, str]) -> None:
+    """Hold what is known of a program against what its answers and its processes show."""
+    framework = target.name.partition("-")[0]
+    version = re.search(rf"{framework} ([\d.]+)", ran["packages"])[1]
+    signatures = {
+        "flask": f"Werkzeug/[0-9.]+ Python/{ran['python']}",
+        "aiohttp": f"Python/[0-9.]+ aiohttp/{version}",
+        "starlette": "uvicorn",
+    }
+    assert re.fullmatch(signatures[framework], ran["server"])
+    assert ran["keep_alive"] == str(framework != "flask")
+    for driver, module in {"psycopg2-binary": "psycopg2", "asyncpg": "asyncpg"}.items():
+        assert (module in ran["compiled"]) == (driver in ran.get("driver", ""))
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_published_program_answers_as_it_did(name, laboratory):
     target = catalogue.find(name)
@@ -52,6 +67,7 @@ def test_a_published_program_answers_as_it_did(name, laboratory):
         service, url = working
         settings["DATABASE_URL" if service.kind == "sql" else "CACHE_URL"] = url
     with launch(target, settings=settings) as running:
+        seen_as_labelled(target, running.ran())
         for workload in served(target):
             exchanges = target.exchanges(workload, seed=0)
             if target.expected_failure(workload):

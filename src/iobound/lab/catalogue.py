@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import iobound
 from iobound import workloads
 from iobound.errors import LabError, UsageError, nearest
-from iobound.lab import environments, service, targets
+from iobound.lab import environments, outside, service, targets
 from iobound.lab.parts import Framework, Kind, Knob, Model, Part, Published, Server, Store, read
 from iobound.load.spec import Exchange
 from iobound.records import Workload
@@ -59,6 +59,10 @@ class Target(ABC):
     def expected_failure(self, workload: Workload) -> str | None:
         """Say why the target, as it was published, answers `workload` wrongly; ``None`` where it should be right."""
         return None
+
+    def labels(self, packages: Mapping[str, str]) -> dict[str, str]:
+        """Return what is known of how it runs, with versions among the installed `packages`, beside what it says itself."""
+        return {}
 
     def unavailable(self) -> str | None:
         """Say what this machine lacks for the target, services apart, and what installs it; ``None`` where nothing."""
@@ -113,6 +117,15 @@ class AsPublished(Target):
     def expected_failure(self, workload: Workload) -> str | None:
         """Say why the target, as it was published, answers `workload` wrongly; ``None`` where it should be right."""
         return self.description.workloads[workload.name].expected_failure
+
+    def labels(self, packages: Mapping[str, str]) -> dict[str, str]:
+        """Return what its source says of how it runs, with versions among the installed `packages`."""
+        (program,), about = self.parts, self.description
+        versions = outside.versions(program.dependencies, packages)
+        others = [f"{name} {version}" for name, version in versions.items() if name not in about.drivers.values()]
+        driver = about.drivers.get(self.service or "")
+        reached = {"driver": f"{driver} {versions[driver]}"} if driver else {}
+        return {"python": packages["python"], "packages": ", ".join(others), **reached, **about.labels}
 
 
 class Catalogue:

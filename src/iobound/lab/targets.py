@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from iobound.errors import BadAnswer, LabError, UsageError
-from iobound.lab import environments
+from iobound.lab import environments, outside
 from iobound.lab.laboratory import served_file
 from iobound.lab.processes import LOOPBACK, Guarded, free_port, spawn, wait_until
 from iobound.lab.scratch import Scratch
@@ -96,7 +96,7 @@ def launch(
     ``PORT`` is a free one and ``FILE_PATH`` the usual file where `settings` don't say otherwise. Raises `LabError`, with the
     exit code and the end of what it printed, where it doesn't come up within `timeout_s` seconds.
     """
-    python = environments.environment(target.environment).python
+    built = environments.environment(target.environment)
     told = {"HOST": LOOPBACK, "PORT": str(free_port()), "FILE_PATH": str(served_file()), **settings}
     url = _url(told["HOST"], int(told["PORT"]))
     with ExitStack() as started:
@@ -110,9 +110,9 @@ def launch(
             "PYTHONUNBUFFERED": "1",
             **told,
         }
-        argv = [str(python), str(folder / target.program)]
+        argv = [str(built.python), str(folder / target.program)]
         process = started.enter_context(spawn(argv, env=environment, cwd=folder, cpus=cpus, log=folder / LOG, remove=[folder]))
-        ask = _labels if target.kind == "composed" else _signature
+        ask = _labels if target.kind == "composed" else _from_outside(target.labels(built.packages), process.pid)
         return RunningTarget(target.name, url, process, ask, started.pop_all()).wait_until_up(timeout_s)
 
 
@@ -170,6 +170,15 @@ def _signature(url: str, timeout_s: float) -> dict[str, str]:
     with _answer(url, "/", timeout_s) as response:
         server = response.headers.get("Server")
         return {"keep_alive": str(not response.will_close)} | ({"server": server} if server else {})
+
+
+def _from_outside(labels: dict[str, str], pid: int) -> Ask:
+    """Return what looks at a program that has no labels: at its answers and its processes, beside what is known of it."""
+
+    def look(url: str, timeout_s: float) -> dict[str, str]:
+        return labels | _signature(url, timeout_s) | {"compiled": ", ".join(outside.compiled(pid)) or "nothing"}
+
+    return look
 
 
 def _nothing(url: str, timeout_s: float) -> dict[str, str]:
