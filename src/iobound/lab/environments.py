@@ -96,6 +96,8 @@ def _base(version: str | None) -> Path:
 
 
 def cache_folder() -> Path:
+    """Return the folder of the built environments, made where it isn't there."""
+    """Return the folder that keeps the built environments, made where it isn't there; raises `LabError`."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iobound" / "environments"
     try:
         folder.mkdir(parents=True, exist_ok=True)
