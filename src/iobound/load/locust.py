@@ -14,6 +14,7 @@ import msgspec
 
 from iobound.errors import LabError, UsageError
 from iobound.lab.environments import environment
+from iobound.load.checks import check
 from iobound.load.histogram import Histogram
 from iobound.load.spec import LoadSpec
 from iobound.records import GeneratorUse, LoadResult
@@ -47,6 +48,7 @@ def run(user: User, spec: LoadSpec) -> LoadResult:
     ready before the warm-up begins, so that starting it isn't measured. Raises `UsageError` for what Locust can't do,
     `LabError` where it fails.
     """
+    check(spec)
     _refuse(user, spec)
     counts = _measure(user, spec)
     latency = Histogram()
