@@ -271,15 +271,16 @@ def _versions(program: Part[Published]) -> Iterator[AsPublished]:
 
 
 @cache
-def _own() -> Catalogue:
+def own() -> Catalogue:
+    """Return the catalogue that iobound comes with."""
     return Catalogue(FOLDER)
 
 
 def names() -> list[str]:
     """Return the names of all targets that iobound comes with."""
-    return _own().names()
+    return own().names()
 
 
 def find(name: str) -> Target:
     """Return a target that iobound comes with by its name; see `Catalogue.find`."""
-    return _own().find(name)
+    return own().find(name)

@@ -1,7 +1,7 @@
 """The files of the catalogue, read as text and never imported: what each says of itself in inline script metadata (PEP 723).
 
-Besides ``requires-python`` (``>=3.11``, ``>=3.8,<3.12``) and ``dependencies`` a file has a table ``[tool.iobound]``. The parts of
-a composed target::
+Besides ``requires-python`` (``>=3.11``, ``>=3.8,<3.12``) and ``dependencies`` a file has a table ``[tool.iobound]``. What the
+parts of a composed target have in it::
 
     # kind = "framework"               kind = "server"                     kind = "store"
     # title = "Flask"                  title = "gunicorn, gthread worker"  title = "psycopg 3"

@@ -27,6 +27,8 @@ class Store:
         for _ in range(self.size):
             connection = await aiosqlite.connect(os.environ["DATABASE_URL"].removeprefix("sqlite:///"), isolation_level=None)
             connection.row_factory = sqlite3.Row
+            # Usual with a write-ahead log: no flush at every commit.
+            await connection.execute("PRAGMA synchronous = NORMAL")
             self.idle.put_nowait(connection)
 
     async def close(self):
@@ -59,10 +61,13 @@ class Store:
             await connection.execute_insert("INSERT INTO entry (name, quantity) VALUES (?, ?)", [name, quantity])
 
     async def ran(self):
-        async with self.connection() as connection, connection.execute("PRAGMA journal_mode") as cursor:
+        async with self.connection() as connection:
+            [[journal]] = await connection.execute_fetchall("PRAGMA journal_mode")
+            [[synchronous]] = await connection.execute_fetchall("PRAGMA synchronous")
             return {
                 "driver": f"aiosqlite {aiosqlite.__version__} on SQLite {sqlite3.sqlite_version}",
                 "autocommit": str(connection.isolation_level is None),
-                "journal": (await cursor.fetchone())[0],
+                "journal": journal,
+                "synchronous": str(synchronous),
                 "pool": str(self.size),
             }

@@ -4,7 +4,7 @@
 #
 # [tool.iobound]
 # kind = "store"
-# title = "psycopg 3, async"
+# title = "psycopg 3"
 # service = "postgresql"
 # calls = "async"
 # ///

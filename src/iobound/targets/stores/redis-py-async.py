@@ -4,7 +4,7 @@
 #
 # [tool.iobound]
 # kind = "store"
-# title = "redis-py, async"
+# title = "redis-py"
 # service = "valkey"
 # calls = "async"
 # ///

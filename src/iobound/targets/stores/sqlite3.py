@@ -21,6 +21,7 @@ POINT = "SELECT id, name, quantity FROM item WHERE id = ?"
 def connect():
     path = os.environ["DATABASE_URL"].removeprefix("sqlite:///")
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = NORMAL")  # usual with a write-ahead log: no flush at every commit
     connection.row_factory = sqlite3.Row
     return connection
 
@@ -66,5 +67,6 @@ class Store:
                 "driver": f"SQLite {sqlite3.sqlite_version}",
                 "autocommit": str(connection.isolation_level is None),
                 "journal": connection.execute("PRAGMA journal_mode").fetchone()[0],
+                "synchronous": str(connection.execute("PRAGMA synchronous").fetchone()[0]),
                 "pool": str(self.size),
             }

@@ -1,0 +1,105 @@
+"""``iobound verify``: do the targets answer as they must, whatever their speed?"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from iobound.cli import options
+from iobound.cli.progress import Bar
+from iobound.errors import LabError
+from iobound.lab import catalogue, environments
+from iobound.lab.catalogue import Target
+from iobound.lab.laboratory import Laboratory
+from iobound.measure.conformance import Ground, Verdict, conform, cover
+
+COLOURS = {"verified": "green", "failed": "red", "unavailable": "yellow"}
+
+
+@click.command()
+@click.argument("names", metavar="[TARGET]...", nargs=-1)
+@click.option("--all", "all_targets", is_flag=True, help="Every target, not only so many that each two parts meet once.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.service_urls
+def command(names: tuple[str, ...], all_targets: bool, as_json: bool, **urls: str | None) -> int:
+    """Start TARGETs (default: so many that each two parts that fit stand together once) and check every answer, untimed.
+
+    Exits with 1 where one answers wrongly, with 3 where none could be checked.
+
+    Example: iobound verify flask/gunicorn-gthread/psycopg
+    """
+    if names:
+        chosen = [catalogue.find(name) for name in names]
+    else:
+        chosen = list(catalogue.own().targets()) if all_targets else cover(catalogue.own().targets())
+    with Laboratory(urls=options.given_urls(urls)) as laboratory, Bar() as progress:
+        verdicts = []
+        for verdict in check(chosen, laboratory, progress):
+            verdicts.append(verdict)
+            progress(verdict.target, len(verdicts) / len(chosen))
+    if as_json:
+        click.echo(msgspec.json.encode({"targets": verdicts}))
+    else:
+        show(verdicts)
+    statuses = {verdict.status for verdict in verdicts}
+    return 1 if "failed" in statuses else 0 if "verified" in statuses else LabError.exit_code
+
+
+def check(chosen: list[Target], laboratory: Laboratory, progress: Bar) -> Iterator[Verdict]:
+    """Yield the verdict on each target in turn, some being checked at a time; what this machine lacks is found out first."""
+    missing = {target.name: reason for target in chosen if (reason := lacks(target, laboratory, progress))}
+    grounds = {name: Ground(service) for name, service in laboratory.services.items()}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        running = {
+            target.name: pool.submit(conform, target, grounds[target.service] if target.service else None)
+            for target in chosen
+            if target.name not in missing
+        }
+        try:
+            for target in chosen:
+                if target.name in missing:
+                    yield Verdict(target.name, "unavailable", missing[target.name], {})
+                else:
+                    yield running[target.name].result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def lacks(target: Target, laboratory: Laboratory, progress: Bar) -> str | None:
+    """Say what `target` needs and can't have here; its service runs and its environment is built where nothing."""
+    try:
+        if target.service:
+            progress(f"starting {target.service}", 0)
+            laboratory.service(target.service)
+        progress(f"building the environment {target.environment!r}", 0)
+        environments.environment(target.environment)
+    except LabError as error:
+        return str(error)
+    return target.unavailable()
+
+
+def show(verdicts: list[Verdict]) -> None:
+    """Print a table of the verdicts with the workloads that were right, and what was wrong."""
+    table = Table("target", "status", "workloads", "why", box=None)
+    for verdict in verdicts:
+        right = sum(outcome == "verified" for outcome in verdict.workloads.values())
+        colour = COLOURS[verdict.status]
+        count = f"{right} of {len(verdict.workloads)}" if verdict.workloads else ""
+        table.add_row(verdict.target, f"[{colour}]{verdict.status}", count, escape(why(verdict)))
+    Console().print(table)
+    counts = Counter(verdict.status for verdict in verdicts)
+    click.echo(", ".join(f"{count} {status}" for status, count in counts.items()))
+
+
+def why(verdict: Verdict) -> str:
+    """Say what else there is to say of a verdict: the reason, or which workloads fail as expected."""
+    expected = [f"{name}: {outcome}" for name, outcome in verdict.workloads.items() if outcome != "verified"]
+    return verdict.reason or "\n".join(expected)
