@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from iobound.analysis.launches import Launch, gather
+from iobound.analysis.launches import Blocks, Launch, gather
 from iobound.records import Ending, Failure, Observation, Trial
 
 Key = tuple[str, str]
@@ -41,6 +41,10 @@ class Observed:
     def launches(self, comparison: str, cell: str) -> list[Launch]:
         """Return the launches of a cell, noisy blocks left out."""
         return gather(self.trials.get((comparison, cell), []))
+
+    def blocks(self, comparison: str, cell: str) -> Blocks:
+        """Return the quiet blocks of a cell, all launches together."""
+        return Blocks([trial for launch in self.launches(comparison, cell) for trial in launch.trials])
 
     def control(self, comparison: str) -> list[Launch]:
         """Return the launches of the baseline's second start."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from iobound.analysis import statistics
 from iobound.analysis.demands import difference
-from iobound.analysis.launches import METRIC, Blocks, Metric, means
+from iobound.analysis.launches import METRIC, Metric, means
 from iobound.analysis.observed import Observed
 from iobound.analysis.statistics import PairedRatio
 from iobound.records import CellSummary, Comparison, Control, Interval, Plan, Ratio
@@ -41,6 +41,7 @@ def _compare(
 ) -> list[Ratio]:
     metric = METRIC[baseline.view]
     base = observed.launches(comparison.id, baseline.id)
+    work = observed.blocks(comparison.id, baseline.id)
     pairs: dict[str, PairedRatio] = {}
     obstacles: dict[str, str] = {}
     for cell in contenders:
@@ -48,7 +49,7 @@ def _compare(
         pair = statistics.paired(means(launches, metric), means(base, metric))
         if pair is not None:
             pairs[cell.id] = pair
-        obstacle = _obstacle(cell, baseline) or difference(_blocks(observed, cell), _blocks(observed, baseline))
+        obstacle = _obstacle(cell, baseline) or difference(observed.blocks(comparison.id, cell.id), work)
         if obstacle or pair is None:
             obstacles[cell.id] = obstacle or "they have no launch in common"
     intervals = _intervals({id_: pair for id_, pair in pairs.items() if id_ not in obstacles})
@@ -68,10 +69,6 @@ def _compare(
             )
         )
     return found
-
-
-def _blocks(observed: Observed, cell: CellSummary) -> Blocks:
-    return Blocks([trial for launch in observed.launches(cell.comparison, cell.id) for trial in launch.trials])
 
 
 def _obstacle(cell: CellSummary, baseline: CellSummary) -> str | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from iobound.analysis.launches import Blocks
 from iobound.analysis.observed import Observed
 from iobound.records import CellSummary, Control, Ratio, RunHeader
 
@@ -22,3 +24,38 @@ class Results:
     def valid(self) -> list[CellSummary]:
         """The cells whose numbers mean something."""
         return [cell for cell in self.cells if cell.valid]
+
+    def blocks(self, cell: CellSummary) -> Blocks:
+        """Return the quiet blocks of a cell."""
+        return self.observed.blocks(cell.comparison, cell.id)
+
+    def baseline(self, cell: CellSummary) -> CellSummary | None:
+        """Return what a cell is held against."""
+        baselines = {comparison.id: comparison.baseline for comparison in self.header.plan.comparisons}
+        return next(
+            (each for each in self.cells if (each.comparison, each.id) == (cell.comparison, baselines[cell.comparison])), None
+        )
+
+    def pairs(self) -> Iterator[tuple[CellSummary, CellSummary]]:
+        """Yield each valid contender with its valid baseline."""
+        for cell in self.valid:
+            baseline = self.baseline(cell)
+            if baseline is not None and baseline.valid and baseline is not cell:
+                yield cell, baseline
+
+    def bytes_per_answer(self, cell: CellSummary) -> float | None:
+        """Return the bytes received per right answer, ``None`` without one."""
+        blocks = self.blocks(cell)
+        return blocks.total(lambda trial: trial.load.bytes_received) / blocks.responses if blocks.responses else None
+
+    def ratio(self, cell: CellSummary) -> Ratio | None:
+        """Return how a contender compares with its baseline by the metric of its view."""
+        return next((each for each in self.ratios if (each.comparison, each.cell) == (cell.comparison, cell.id)), None)
+
+    def find(self, target: str, workload: str, *, engine: str, concurrency: int) -> CellSummary | None:
+        """Return the capacity of `target`, whatever service it ran on (``target@service``)."""
+        wanted = ("capacity", workload, engine, concurrency)
+        for cell in self.cells:
+            if (cell.view, cell.workload, cell.engine, cell.concurrency) == wanted and cell.target.split("@")[0] == target:
+                return cell
+        return None

@@ -4,12 +4,135 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iobound.analysis.published import LOCUST, OWN, USERS, Pair, locust_ratio
 from iobound.analysis.results import Results
-from iobound.records import ClaimResult
+from iobound.analysis.words import cells, estimated, figure, listed
+from iobound.records import BoundBy, CellSummary, ClaimResult, Comparison, Ratio
+
+BOUND: dict[BoundBy, str] = {
+    "target-cpu": "{its} own CPU",
+    "workers": "{its} workers",
+    "database-cpu": "the database's CPU",
+    "database-locks": "locks in the database",
+    "pool": "{its} connection pool",
+    "network": "round trips",
+    "concurrency": "the number of connections (nothing was saturated)",
+    "generator": "the load generator",
+    "errors": "errors",
+    "noise": "noise",
+    "unknown": "something unseen",
+}
+QUESTIONS = {
+    "plain": "No I/O",
+    "json": "No I/O, JSON",
+    "file": "Reading a file",
+    "sql-point": "One row from the database",
+    "sql-list": "A list from the database",
+    "sql-multi": "Several reads from the database",
+    "sql-insert": "Inserting a row",
+    "redis-get": "A key from the cache",
+    "db-wait": "A database that waits",
+    "mixed": "Reads and writes",
+}
+MOST = 6  # comparisons that the verdict tells of
 
 
 def verdict(results: Results, claims: Sequence[ClaimResult]) -> str:
-    """Return the verdict."""
+    """Return what the ranked comparisons and the claims say; what isn't valid or ranked is only counted, with the reason."""
     if not results.valid:
-        return "Nothing was measured that means anything."
-    return ""
+        return " ".join(["Nothing that was measured means anything.", *_left_out(results)])
+    told = [sentence for comparison in _told(results) for sentence in _comparison(comparison, results, claims)]
+    return " ".join([*told, *_conclusion(claims), *_left_out(results)])
+
+
+def _told(results: Results) -> list[Comparison]:
+    """Choose the capacity comparisons that are told: of each experiment and workload the one nearest to ten connections."""
+    plan = results.header.plan
+    views = {cell.id: cell for cell in plan.cells}
+    chosen: dict[tuple[str, str], Comparison] = {}
+    for comparison in plan.comparisons:
+        base = views[comparison.baseline]
+        if base.view != "capacity" or base.engine != OWN:
+            continue
+        key = (base.experiment, str(base.workload))
+        held = chosen.get(key)
+        if held is None or abs(base.concurrency - USERS) < abs(views[held.baseline].concurrency - USERS):
+            chosen[key] = comparison
+    return list(chosen.values())[:MOST]
+
+
+def _comparison(comparison: Comparison, results: Results, claims: Sequence[ClaimResult]) -> list[str]:
+    summaries = {cell.id: cell for cell in results.cells if cell.comparison == comparison.id}
+    base = summaries.get(comparison.baseline)
+    ranked = [ratio for ratio in results.ratios if ratio.comparison == comparison.id and ratio.verdict != "not-ranked"]
+    if base is None or not ranked:
+        return []
+    question = QUESTIONS.get(base.workload.partition(":")[0], base.workload)
+    apart = [_ratio(ratio, summaries[ratio.cell], base, results, claims) for ratio in ranked if ratio.verdict != "tie"]
+    ties = [summaries[ratio.cell].target for ratio in ranked if ratio.verdict == "tie"]
+    if ties:
+        apart.append(f"{listed(ties)} can't be told apart from {base.target}")
+    return [f"{question}: {'; '.join(apart)}. {_bounds([base, *(summaries[ratio.cell] for ratio in ranked)])}"]
+
+
+def _ratio(ratio: Ratio, cell: CellSummary, base: CellSummary, results: Results, claims: Sequence[ClaimResult]) -> str:
+    assert ratio.ratio is not None
+    sentence = f"{cell.target} answers {estimated(ratio.ratio, 'x')} as many requests as {base.target}"
+    published = {
+        claim.cell: claim.published for claim in claims if claim.unit == "requests/s" and claim.published and claim.cell
+    }
+    beside = []
+    if cell.id in published and base.id in published:
+        beside.append(f"published: {figure((published[cell.id] or 0) / (published[base.id] or 1))}x")
+    said = locust_ratio(results, Pair(cell.target.split("@")[0], base.target.split("@")[0], cell.workload))
+    if said is not None:
+        locust = [results.find(c.target.split("@")[0], c.workload, engine=LOCUST, concurrency=USERS) for c in (cell, base)]
+        limited = any(each is not None and each.at_least for each in locust)
+        beside.append(f"Locust would have said {figure(said)}x{', itself the limit' if limited else ''}")
+    return f"{sentence} ({'; '.join(beside)})" if beside else sentence
+
+
+def _bounds(told: Sequence[CellSummary]) -> str:
+    """Say what bound the cells of a comparison, those with the same bound together."""
+    by_bound: dict[BoundBy, list[str]] = {}
+    for cell in told:
+        if cell.bound_by:
+            by_bound.setdefault(cell.bound_by, []).append(cell.target)
+    if len(by_bound) == 1:
+        (bound,) = by_bound
+        return f"{'Both' if len(told) == 2 else 'All'} {_were(bound, len(told))}."
+    return " ".join(f"{listed(names)} {_were(bound, len(names))}." for bound, names in by_bound.items())
+
+
+def _were(bound: BoundBy, count: int) -> str:
+    return f"{'was' if count == 1 else 'were'} bound by {BOUND[bound].format(its='its' if count == 1 else 'their')}"
+
+
+def _conclusion(claims: Sequence[ClaimResult]) -> list[str]:
+    """Say how the published conclusions fare."""
+    conclusions = [claim for claim in claims if claim.unit == "x" and claim.result != "not-measured"]
+    if not conclusions:
+        return []
+    count = {result: sum(claim.result == result for claim in conclusions) for result in ("holds", "holds-only-when", "fails")}
+    words = {"holds": "hold", "holds-only-when": "hold only under a condition", "fails": "fail"}
+    parts = [f"{number} {words[result]}" for result, number in count.items() if number]
+    return [f"Of {len(conclusions)} published ratios that were tested, {listed(parts)}."]
+
+
+def _left_out(results: Results) -> list[str]:
+    """Count what says nothing, by reason."""
+    sentences = []
+    invalid = [cell for cell in results.cells if not cell.valid]
+    if invalid:
+        reasons = list(dict.fromkeys(f"{cell.target}: {_first_line(cell.invalid_because)}" for cell in invalid))
+        sentences.append(
+            f"{cells(len(invalid)).capitalize()} {'is' if len(invalid) == 1 else 'are'} invalid ({listed(reasons, 2)})."
+        )
+    at_least = [cell for cell in results.valid if cell.at_least]
+    if at_least:
+        sentences.append(f'{cells(len(at_least))} read "at least", limited by the load generator, and are not ranked.')
+    return sentences
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").partition("\n")[0]

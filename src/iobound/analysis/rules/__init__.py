@@ -1,1 +1,1 @@
-"""Findings, one file a rule. A file defines ``judge(results) -> Finding``; the finding's `rule` is the file's name with hyphens."""
+"""Findings, one file a rule: it defines ``judge(results) -> Finding``, whose `rule` is the name of the file with hyphens."""

@@ -1,0 +1,67 @@
+"""The published explanation: with a database, it is the time that releasing a connection takes."""
+
+from __future__ import annotations
+
+from iobound.analysis.published import OWN, SOURCE, USERS
+from iobound.analysis.results import Results
+from iobound.analysis.words import figure
+from iobound.records import CellSummary, ClaimResult, Holds, Interval
+
+MOST = 0.5  # of the gap between the two programs: then it is the explanation
+LITTLE = 0.1  # of the gap: then it isn't
+
+
+def judge(results: Results) -> list[ClaimResult]:
+    """Compare the time in which a core serves one request more slowly with the round trips of releasing a connection.
+
+    A release is at most the transaction control that the database counted, each command a round trip. What it costs in CPU
+    takes a profile to tell, which this experiment doesn't have.
+    """
+    flask, starlette = (
+        results.find(target, "sql-list", engine=OWN, concurrency=USERS)
+        for target in ("flask-sql-as-published", "starlette-sql-as-published")
+    )
+    here, result, because = _judge(results, flask, starlette)
+    return [
+        ClaimResult(
+            claim="releasing-connections",
+            source=SOURCE,
+            statement="With a database, the difference is the time that releasing a connection takes",
+            unit="of the difference",
+            published=1.0,
+            here=here,
+            bound_here=flask.bound_by if flask else None,
+            cell=flask.id if flask else None,
+            result=result,
+            because=because,
+            ratio=here,
+        )
+    ]
+
+
+def _judge(results: Results, flask: CellSummary | None, starlette: CellSummary | None) -> tuple[Interval | None, Holds, str]:
+    if flask is None or starlette is None or not flask.valid or not starlette.valid:
+        return None, "not-measured", "the pair has no valid capacity here"
+    ping_us = next((each.ping_us for each in results.header.environment.services if each.name == flask.service), None)
+    commands = flask.transaction_control_per_request
+    if ping_us is None or commands is None or not flask.requests_per_second or not starlette.requests_per_second:
+        return None, "not-measured", "the database's round trip or its transaction control wasn't counted"
+    gap_us = 1e6 / flask.requests_per_second.estimate - 1e6 / starlette.requests_per_second.estimate
+    if gap_us <= 0:
+        return None, "fails", "there is no difference to explain: the synchronous program isn't slower here"
+    share = commands * ping_us / gap_us
+    told = (
+        f"the synchronous program takes {figure(gap_us)} us more a request; its {commands:.1f} transaction commands a request "
+        f"are round trips of {figure(ping_us)} us, {share:.0%} of that"
+    )
+    if share >= MOST:
+        return Interval(estimate=share), "holds", told
+    if flask.bound_by == "target-cpu":
+        busy = f"{flask.target_utilisation:.0%}" if flask.target_utilisation is not None else "all"
+        return (
+            Interval(estimate=share),
+            "not-measured",
+            f"it isn't waiting: {told}, and the program's core was busy {busy} of the time. How much of that CPU "
+            "releasing takes needs a profile",
+        )
+    return Interval(estimate=share), "fails" if share < LITTLE else "not-measured", told
