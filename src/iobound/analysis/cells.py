@@ -113,7 +113,7 @@ def _invalid(cell: Cell, quiet: list[Trial], bound: BoundBy, because: str) -> st
         return because
     wrong = sum(trial.load.errors.get("wrong-body", 0) for trial in quiet)
     if wrong:
-        return f"{wrong} answers had the wrong body"
+        return f"wrong bodies: {wrong} of {blocks.requests:,}"
     if bound == "errors":
         return f"{because}: {_kinds(quiet)}" if blocks.failed else because
     if blocks.requests and blocks.failed > ERRORS * blocks.requests:
