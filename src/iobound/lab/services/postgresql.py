@@ -39,6 +39,8 @@ MARK = "Made by iobound for a measurement; safe to drop."
 USER = "iobound"
 
 CONNECT_TIMEOUT_S = 5
+LOCK_TIMEOUT_S = 5.0
+STATEMENT_TIMEOUT_S = 60.0
 START_TIMEOUT_S = 30.0
 ROOM_MB = 200
 DEBIAN = Path("/usr/lib/postgresql")
@@ -79,7 +81,6 @@ class Service:
         self._source = source
         self._pids = pids
         self._token = PREFIX + secrets.token_hex(6)
-        self._databases: list[str] = []
         self._datasets: dict[int, str] = {}
         if source == "url":
             exits.callback(self._drop)
@@ -214,14 +215,14 @@ class Service:
             return self._control.execute(query, parameters).fetchall()
 
     def _create(self, name: str) -> None:
-        self._databases.append(name)
         with _connected(self._url) as admin, _explaining(self._url, "create a database"):
             admin.execute(SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(Identifier(name)))
             admin.execute(SQL("COMMENT ON DATABASE {} IS {}").format(Identifier(name), Constant(MARK)))
 
     def _drop(self) -> None:
-        with _connected(self._url) as admin, _explaining(self._url, f"drop the databases {self._token}*"):
-            for name in self._databases:
+        with _connected(self._url) as admin, _explaining(self._url, "drop our databases"):
+            ours = admin.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [self._token])
+            for (name,) in ours.fetchall():
                 _drop_database(admin, name)
 
 
@@ -231,7 +232,8 @@ def _connect(url: str) -> psycopg.Connection:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, application_name=USER)
         with suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute(UNCOUNT)
-        connection.execute("SET lock_timeout = '5s'; SET statement_timeout = '60s'")
+        for name, seconds in {"lock_timeout": LOCK_TIMEOUT_S, "statement_timeout": STATEMENT_TIMEOUT_S}.items():
+            connection.execute("SELECT set_config(%s, %s, false)", [name, f"{seconds * 1000:.0f}ms"])
         return connection
     except psycopg.Error as error:
         raise LabError(

@@ -22,6 +22,7 @@ from iobound.records import ServiceInfo
 
 SETTINGS = ("journal_mode", "page_size", "wal_autocheckpoint")
 ROOM_MB = 20
+LOCK_TIMEOUT_S = 5.0
 
 
 class Service:
@@ -87,7 +88,7 @@ class Service:
         return url
 
     def empty_entries(self, url: str) -> None:
-        """Remove all rows that targets inserted; raises `LabError` where a target holds the database locked for 5 s."""
+        """Remove all rows that targets inserted; raises `LabError` where a target keeps them locked for 5 s."""
         with _connected(url) as connection:
             connection.execute("DELETE FROM entry")
             connection.commit()
@@ -120,7 +121,7 @@ class Service:
 def _connected(url: str) -> Iterator[sqlite3.Connection]:
     path = Path("/", urls.database(url))
     try:
-        with closing(sqlite3.connect(path)) as connection:
+        with closing(sqlite3.connect(path, timeout=LOCK_TIMEOUT_S)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise LabError(f"SQLite failed on {path}: {error}; the disk may be full, or a target may hold it locked") from error
