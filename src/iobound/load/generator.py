@@ -308,7 +308,7 @@ class Generator(ABC):
     def _tick(self, now: int) -> None:
         self.record.tick()
         self._ticks += 1
-        self._at(self.started + self._ticks * STEP_NS, self._tick)
+        self._at(self.started + (self._ticks + 1) * STEP_NS, self._tick)
 
     def _sweep(self, now: int) -> None:
         """Fail what has waited too long."""

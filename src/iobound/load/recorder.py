@@ -44,9 +44,10 @@ class Recorder:
 
     def settle(self, known: Known) -> None:
         """Count the responses that were recognised by `known`."""
-        self.status[known.status] += known.hits
-        self.bytes_received += known.hits * known.length
-        known.hits = 0
+        if known.hits:
+            self.status[known.status] += known.hits
+            self.bytes_received += known.hits * known.length
+            known.hits = 0
 
     def fail(self, kind: str, lasted_ns: int) -> None:
         """Count a failure that took `lasted_ns` since its request was due."""
@@ -113,12 +114,15 @@ class _Series:
         self._ticks_per_step *= 2
 
     def result(self) -> TimeSeries:
-        if self._ticks or self._current[0] or self.failures:
-            self._end_step()
+        responses, total, largest = self._current
+        steps = [*self._steps, (responses, self.failures, total, largest)] if self._is_open() else self._steps
         return TimeSeries(
             step_ms=self._ticks_per_step * STEP_NS / 1e6,
-            responses=[step[0] for step in self._steps],
-            failures=[step[1] for step in self._steps],
-            latency_sum_us=[round(step[2] / 1e3) for step in self._steps],
-            latency_max_us=[round(step[3] / 1e3) for step in self._steps],
+            responses=[step[0] for step in steps],
+            failures=[step[1] for step in steps],
+            latency_sum_us=[round(step[2] / 1e3) for step in steps],
+            latency_max_us=[round(step[3] / 1e3) for step in steps],
         )
+
+    def _is_open(self) -> bool:
+        return bool(self._ticks or self._current[0] or self.failures)
