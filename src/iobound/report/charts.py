@@ -155,7 +155,7 @@ def _over_concurrency(canvas: Canvas, rows: list[Row]) -> Plot:
         line = base.mark_line(color="var(--muted)", strokeWidth=1.5).encode(x=x, y=y)
         interval = base.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=_by_bound())
         point = base.mark_point(filled=True, size=52, opacity=1).encode(x=x, y=y, color=_by_bound(), shape=_by_shape())
-        return (others + line + interval + point).properties(title=alt.TitleParams(text=_wrapped(name)))
+        return (others + line + interval + point).properties(title=alt.TitleParams(text=words.wrapped(name, 30)))
 
     return _side_by_side([panel(name) for name in dict.fromkeys(row["name"] for row in rows)])
 
@@ -347,16 +347,6 @@ def _end(canvas: Canvas, row: list[Row], cell: CellSummary) -> Plot:
     )
 
 
-def _wrapped(name: str, width: int = 30) -> list[str]:
-    """Break a target's name after its slashes, so that it fits above a small plot."""
-    lines = [""]
-    for part in re.findall(r"[^/ ]*[/ ]|[^/ ]+", name):
-        if lines[-1] and len(lines[-1] + part) > width:
-            lines.append("")
-        lines[-1] += part
-    return lines
-
-
 def _panels(
     names: dict[str, str],
     cells: list[CellSummary],
@@ -375,7 +365,7 @@ def _panels(
             layers.insert(0, others)
         bounds = dict.fromkeys(cell.bound_by for cell in own)
         title = alt.TitleParams(
-            text=_wrapped(name),
+            text=words.wrapped(name, 30),
             subtitle=", ".join(words.bound(bound) for bound in bounds),
             subtitleColor=_colour(own[0].bound_by) if len(bounds) == 1 else "var(--muted)",
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iobound.records import CellSummary, Control, Ending, Judgement, Plan, Ratio, View
+from iobound.records import CellSummary, Control, Ending, Judgement, Plan, View
+from iobound.report import words
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,9 @@ class Group:
         return sorted({cell.view for cell in self.cells})
 
     def controls_of(self, view: View) -> list[tuple[str, Control]]:
-        """Return the controls of the comparisons of one view, each after what it was asked over."""
-        first = {cell.comparison: cell for cell in reversed(self.of(view))}
-        return [(self._asked(first[control.comparison]), control) for control in self.controls if control.comparison in first]
-
-    @staticmethod
-    def _asked(cell: CellSummary) -> str:
-        return f"{cell.concurrency} connection{'s' if cell.concurrency != 1 else ''}" + (
-            f", {cell.engine}" if cell.engine != "iobound" else ""
-        )
+        """Return the controls of the comparisons of one view, each after what it was measured over."""
+        over = {cell.comparison: words.connections(cell.concurrency) for cell in self.of(view)}
+        return [(over[control.comparison], control) for control in self.controls if control.comparison in over]
 
     @property
     def services(self) -> list[str]:
@@ -92,16 +87,16 @@ def group(judgement: Judgement, plan: Plan) -> list[Group]:
     return groups
 
 
-def ratios(judgement: Judgement, cell: CellSummary) -> list[Ratio]:
-    """Return how `cell` compares with the baseline of its comparison, by each metric."""
-    return [ratio for ratio in judgement.ratios if ratio.cell == cell.id and ratio.comparison == cell.comparison]
+def against(cell: CellSummary, plan: Plan, judgement: Judgement) -> str:
+    """Write how `cell` compares with the baseline of its comparison, or that it is the baseline."""
+    if any(comparison.id == cell.comparison and comparison.baseline == cell.id for comparison in plan.comparisons):
+        return "baseline"
+    if not cell.valid:
+        return "not ranked"
+    found = [ratio for ratio in judgement.ratios if ratio.cell == cell.id and ratio.comparison == cell.comparison]
+    return "; ".join(words.ratio(ratio) for ratio in found) or "–"
 
 
 def endings(judgement: Judgement) -> list[tuple[Ending, list[Control]]]:
     """Return why each comparison ended, with its controls."""
     return [(ending, [c for c in judgement.controls if c.comparison == ending.comparison]) for ending in judgement.endings]
-
-
-def is_baseline(plan: Plan, cell: CellSummary) -> bool:
-    """Tell whether the others of its comparison are held against `cell`."""
-    return any(c.id == cell.comparison and c.baseline == cell.id for c in plan.comparisons)

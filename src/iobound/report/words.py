@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from iobound.records import BoundBy, CellSummary, ClaimResult, Control, EndReason, Evidence, Finding, Interval, Ratio, View
+from iobound.records import (
+    BoundBy,
+    Cell,
+    CellSummary,
+    ClaimResult,
+    Control,
+    EndReason,
+    Evidence,
+    Failure,
+    Finding,
+    Interval,
+    Ratio,
+    View,
+)
 
 
 class Bound(NamedTuple):
@@ -57,6 +71,8 @@ BOUNDS: dict[BoundBy, Bound] = {
 
 SUSPECT: frozenset[BoundBy] = frozenset({"generator", "errors", "noise", "unknown"})
 """What makes a figure say little about its target."""
+
+VIEW: dict[View, str] = {"capacity": "Capacity (closed loop)", "fixed-rate": "Fixed rate (open loop)"}
 
 VIEWS: dict[View, str] = {
     "capacity": "Capacity: a closed loop, each connection sends its next request when the last is answered",
@@ -125,12 +141,28 @@ def rate(cell: CellSummary) -> str:
     """Write the throughput of a cell: ``at least`` where the generator was the limit, no figure where it is invalid."""
     if not cell.valid:
         return "invalid"
-    return f"at least {interval(cell.requests_per_second)}" if cell.at_least else interval(cell.requests_per_second)
+    return f"at least {estimate(cell.requests_per_second)}" if cell.at_least else interval(cell.requests_per_second)
 
 
 def latency(cell: CellSummary, key: str) -> str:
     """Write one percentile of a valid cell in milliseconds."""
     return estimate(cell.latency_ms.get(key)) if cell.valid and cell.latency_ms else "–"
+
+
+def target_cpu(cell: CellSummary) -> str:
+    """Write the target's CPU a request of a valid cell, user and system."""
+    cpu = cell.cpu_us_per_request
+    return f"{estimate(cpu.target_user)} + {estimate(cpu.target_system)}" if cell.valid and cpu else "–"
+
+
+def database_cpu(cell: CellSummary) -> str:
+    """Write the CPU a request of a valid cell's database."""
+    return estimate(cell.cpu_us_per_request.database) if cell.valid and cell.cpu_us_per_request else "–"
+
+
+def why(cell: CellSummary) -> str:
+    """Write by what a cell's bound was recognised, or why the cell is invalid."""
+    return cell.bound_because or "" if cell.valid else f"invalid: {cell.invalid_because}"
 
 
 def ratio(value: Ratio) -> str:
@@ -151,7 +183,7 @@ def here(claim: ClaimResult, cell: CellSummary | None) -> str:
     """Write what was measured here for a claim, with "at least" where its cell says so."""
     if cell is not None and not cell.valid:
         return "invalid"
-    return f"at least {interval(claim.here)}" if cell is not None and cell.at_least else interval(claim.here)
+    return f"at least {estimate(claim.here)}" if cell is not None and cell.at_least else interval(claim.here)
 
 
 def times(claim: ClaimResult, cell: CellSummary | None) -> str:
@@ -164,7 +196,7 @@ def times(claim: ClaimResult, cell: CellSummary | None) -> str:
 def control(value: Control) -> str:
     """Write how far two launches of the same thing were apart, and what can therefore be told apart."""
     of = "CPU a request" if value.metric == "cpu_us_per_request" else "requests/s"
-    apart = f"{of} of the baseline against itself {interval(value.ratio, 'x')}"
+    apart = f"{of} {interval(value.ratio, 'x')}"
     if value.detectable is None:
         return f"{apart}; too few starts to say what can be told apart"
     return f"{apart}; below {share(value.detectable)} nothing is called a difference"
@@ -176,6 +208,26 @@ def evidence(value: Evidence, cell: CellSummary | None) -> str:
     threshold = "" if value.threshold is None else f" (threshold {number(value.threshold)})"
     where = "" if value.cell is None else f", {value.cell}" if cell is None else f", {cell.target} on {cell.workload}"
     return f"{value.what}: {observed}{threshold}{where}"
+
+
+def asked(cell: Cell | None) -> str:
+    """Write what a planned cell was to measure."""
+    if cell is None:
+        return "–"
+    engine = "" if cell.engine == "iobound" else f", {cell.engine}"
+    return f"{cell.workload}, {cell.view}, {connections(cell.concurrency)}{engine}"
+
+
+def connections(number: int) -> str:
+    """Write a number of connections."""
+    return f"{number:,} connection{'' if number == 1 else 's'}"
+
+
+def failure(value: Failure, cell: Cell | None) -> str:
+    """Write what wasn't measured and why."""
+    what = f"{cell.target} ({asked(cell)})" if cell else value.cell
+    expected = " (expected: the program was published like this)" if value.expected else ""
+    return f"{what}, at {value.stage} of launch {value.launch}: {value.reason}{expected}"
 
 
 def findings(found: Sequence[Finding]) -> list[Finding]:
@@ -196,6 +248,16 @@ def other_lines(verdict: str) -> list[str]:
 def labels(values: Mapping[str, str]) -> str:
     """Write names with their values."""
     return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def wrapped(name: str, width: int) -> list[str]:
+    """Break a target's name after slashes and hyphens into lines of about `width` characters."""
+    lines = [""]
+    for part in re.findall(r"[^-/ ]*[-/ ]|[^-/ ]+", name):
+        if lines[-1] and len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def cores(numbers: Sequence[int]) -> str:

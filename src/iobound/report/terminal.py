@@ -1,0 +1,142 @@
+"""The report on the terminal: the same tables, compact, and plain where it is piped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from iobound.records import BoundBy, CellSummary, Judgement, RunHeader, View
+from iobound.report import groups, words
+from iobound.report.groups import Group
+
+PLAIN_WIDTH = 100
+FIGURES = 72  # characters that the figures of a row take; the rest is for the target's name
+
+COLOURS: dict[BoundBy, str] = {
+    "target-cpu": "blue",
+    "workers": "magenta",
+    "pool": "magenta",
+    "database-cpu": "green",
+    "database-locks": "green",
+    "network": "cyan",
+    "concurrency": "default",
+    "generator": "yellow",
+    "errors": "red",
+    "noise": "yellow",
+    "unknown": "yellow",
+}
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """Return a console on `file` (default: standard output), wide enough for the tables where that is no terminal."""
+    made = Console(file=file)
+    if not made.is_terminal:
+        made.width = max(made.width, PLAIN_WIDTH)
+    return made
+
+
+def render(header: RunHeader, judgement: Judgement, console: Console) -> None:
+    """Print verdict, results, published figures, present findings and what wasn't measured."""
+    for part in _parts(header, judgement, max(16, console.width - FIGURES)):
+        console.print(part)
+
+
+def _parts(header: RunHeader, judgement: Judgement, width: int) -> Iterator[RenderableType]:
+    yield _text(words.first_line(judgement.verdict), "bold")
+    for line in words.other_lines(judgement.verdict):
+        yield _text(line)
+    for group in groups.group(judgement, header.plan):
+        yield _heading(group.title)
+        for view in group.views:
+            yield from _results(header, judgement, group, view, width)
+    cells_by_id = {cell.id: cell for cell in judgement.cells}
+    if judgement.claims:
+        yield _heading("Published and here")
+        yield _published(judgement, cells_by_id)
+    present = [finding for finding in judgement.findings if finding.status == "present"]
+    if present:
+        yield _heading("Findings")
+    for finding in present:
+        yield _text(f"\n{finding.statement}")
+        for evidence in finding.evidence:
+            yield _item(words.evidence(evidence, cells_by_id.get(evidence.cell or "")))
+        if finding.advice:
+            yield _item(f"→ {finding.advice}", "bold")
+    if judgement.not_measured:
+        yield _heading("Not measured")
+    planned = {cell.id: cell for cell in header.plan.cells}
+    for failure in judgement.not_measured:
+        yield _item(words.failure(failure, planned.get(failure.cell)))
+
+
+def _results(header: RunHeader, judgement: Judgement, group: Group, view: View, width: int) -> Iterator[RenderableType]:
+    cells = group.of(view)
+    levels = {cell.concurrency for cell in cells}
+    over = f", {words.connections(cells[0].concurrency)}" if len(levels) == 1 else ""
+    yield _text(f"\n{words.VIEW[view]}{over}")
+    table = _table("target", *(["conn."] if len(levels) > 1 else []), "requests/s", "p50 ms", "p99 ms", "CPU µs", "bound by")
+    for cell in cells:
+        against, _, _ = groups.against(cell, header.plan, judgement).partition(":")
+        figures = [
+            f"{words.rate(cell)}\n{against}",
+            words.latency(cell, "p50"),
+            words.latency(cell, "p99"),
+            f"{words.target_cpu(cell)}\ndb {words.database_cpu(cell)}" if group.services else words.target_cpu(cell),
+        ]
+        if len(levels) > 1:
+            figures.insert(0, str(cell.concurrency))
+        name = "\n".join(words.wrapped(group.name(cell), width))
+        table.add_row(_text(name), *map(_text, figures), _bound(cell.bound_by), style="" if cell.valid else "dim")
+    yield table
+    for cell in cells:
+        if not cell.valid or cell.bound_by in words.SUSPECT:
+            yield _item(f"{group.name(cell)}: {words.why(cell)}")
+        elif (against := groups.against(cell, header.plan, judgement)).startswith("not ranked:"):
+            yield _item(f"{group.name(cell)}: {against}")
+    for asked, control in group.controls_of(view):
+        yield _item(f"A against A{f', {asked}' if len(levels) > 1 else ''}: {words.control(control)}")
+
+
+def _published(judgement: Judgement, cells: dict[str, CellSummary]) -> Table:
+    table = _table("statement", "published", "here, and its ratio", "bound by", "and so")
+    for claim in judgement.claims:
+        cell = cells.get(claim.cell or "")
+        table.add_row(
+            _text(claim.statement),
+            _text(f"{words.published(claim)}\n{claim.unit}"),
+            _text(f"{words.here(claim, cell)}\n{words.times(claim, cell)}"),
+            _bound(claim.bound_here) if claim.here else "–",
+            _text(f"{words.HOLDS[claim.result]}\n{claim.because}"),
+        )
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    for column in columns:
+        table.add_column(column, overflow="fold", justify="right" if column.endswith((" ms", " µs", "conn.")) else "left")
+    return table
+
+
+def _heading(text: str) -> Text:
+    heading = Text("\n")
+    return heading.append_text(_text(text, "bold underline"))
+
+
+def _item(text: str, style: str = "") -> Padding:
+    return Padding(_text(text, style), (0, 0, 0, 2))
+
+
+def _bound(value: BoundBy | None) -> Text:
+    return _text(words.bound(value), COLOURS[value] if value else "dim")
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Take text as it is: no markup, no control sequences that a program under test may have printed."""
+    return Text("".join(character for character in text if character.isprintable() or character == "\n"), style)
