@@ -34,7 +34,9 @@ def test_the_catalogue_holds_the_parts_that_were_promised():
 
 def test_every_part_stands_in_some_target():
     used = {part.path for target in catalogue.own().targets() for part in target.parts}
-    assert used == {path for folder in ("frameworks", "servers", "stores", "published") for path in (FOLDER / folder).glob("*.py")}
+    assert used == {
+        path for folder in ("frameworks", "servers", "stores", "published") for path in (FOLDER / folder).glob("*.py")
+    }
 
 
 def test_a_composed_target():
@@ -71,7 +73,11 @@ def test_a_target_serves_what_its_service_allows(name, served):
     [
         ("flask/uvicorn-uvloop/psycopg", "flask speaks wsgi, uvicorn-uvloop serves asgi", "flask/gunicorn-gthread/psycopg"),
         ("flask/uvicorn-asyncio", "flask speaks wsgi", "fastapi-sync/uvicorn-asyncio"),
-        ("starlette/uvicorn-uvloop/psycopg", "starlette has async handlers, psycopg is sync", "starlette/uvicorn-uvloop/asyncpg"),
+        (
+            "starlette/uvicorn-uvloop/psycopg",
+            "starlette has async handlers, psycopg is sync",
+            "starlette/uvicorn-uvloop/asyncpg",
+        ),
         ("flask/werkzeug/aiomysql", "flask has sync handlers, aiomysql is async", "flask/werkzeug/pymysql"),
         ("flask/gunicorn-gevent/mysqlclient", "one query would stop all others", "flask/gunicorn-gevent/pymysql"),
     ],
