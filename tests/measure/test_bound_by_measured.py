@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
-import iobound.load.null_server
 from iobound.analysis.judging import judge
 from iobound.analysis.precision import width
 from iobound.lab import catalogue
@@ -25,14 +25,17 @@ from iobound.records import (
     SCHEMA,
     CellSummary,
     Environment,
+    Noise,
     Observation,
     Plan,
     RunHeader,
+    Trial,
     Workload,
 )
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAME = "subject"
+QUIET = Noise(steal=0, foreign=0, pressure=None, quiet=True, because=None)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +44,7 @@ def laboratory() -> Iterator[Laboratory]:
         yield laboratory
 
 
-def measured(
-    laboratory: Laboratory, argv: list[str], *, service: str | None = None, connections: int = 10
-) -> CellSummary:
+def measured(laboratory: Laboratory, argv: list[str], *, service: str | None = None, connections: int = 10) -> CellSummary:
     """Measure one closed-loop cell of a command and judge it."""
     target = CommandTarget(NAME, argv, [Exchange(path="/", status=200)], service)
     asked = SideBySide("test", "", [target], Workload(name="/")).capacity(connections, control=False)
@@ -58,7 +59,8 @@ def composed(laboratory: Laboratory, name: str, **settings: str) -> CellSummary:
     return judged(laboratory, target, asked)
 
 
-def judged(laboratory: Laboratory, target: Target, asked: Question) -> CellSummary:
+def judged(laboratory: Laboratory, target: Target, asked: Question, *, silenced: bool = True) -> CellSummary:
+    """Measure and judge one cell. `silenced` passes noisy blocks off as quiet: what else disturbs them is another test."""
     plan = Plan(
         experiments=["test"],
         cells=asked.cells,
@@ -73,7 +75,11 @@ def judged(laboratory: Laboratory, target: Target, asked: Question) -> CellSumma
         quick=True,
     )
     observations: list[Observation] = []
-    Session(plan, laboratory, lambda name: target, observations.append, width, lambda what, share: None).run()
+
+    def sink(seen: Observation) -> None:
+        observations.append(msgspec.structs.replace(seen, noise=QUIET) if silenced and isinstance(seen, Trial) else seen)
+
+    Session(plan, laboratory, lambda name: target, sink, width, lambda what, share: None).run()
     placement = laboratory.placement
     environment = Environment(
         host={},
@@ -140,7 +146,7 @@ def test_what_a_database_elsewhere_uses_is_unknown(laboratory: Laboratory):
 
 
 def test_a_server_that_does_nothing_is_bound_by_the_generator(laboratory: Laboratory):
-    cell = measured(laboratory, [sys.executable, "-m", iobound.load.null_server.__name__, "{port}"], connections=64)
+    cell = measured(laboratory, [sys.executable, "-S", str(PROGRAMS / "nothing.py"), "{port}"], connections=64)
     assert cell.bound_by == "generator", cell.bound_because
     assert cell.at_least
 
@@ -152,8 +158,10 @@ def test_a_server_that_fails_is_bound_by_errors(laboratory: Laboratory):
 
 
 def test_a_stranger_on_the_cores_is_noise(laboratory: Laboratory):
+    target = CommandTarget(NAME, service("sleep", "20"), [Exchange(path="/", status=200)])
     with burning():
-        cell = measured(laboratory, service("sleep", "20"))
+        asked = SideBySide("test", "", [target], Workload(name="/")).capacity(10, control=False)
+        cell = judged(laboratory, target, asked, silenced=False)
     assert cell.bound_by == "noise", cell.bound_because
     assert not cell.valid
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from pathlib import Path
@@ -14,12 +15,16 @@ from rich.table import Table
 from iobound.cli.progress import Bar
 from iobound.lab import environments, host, placement, service
 from iobound.lab.lock import MachineLock
-from iobound.lab.probes import noise
-from iobound.load import calibration
+from iobound.lab.placement import Placement
+from iobound.lab.probes import cpu, noise
+from iobound.load import calibration, engine
 from iobound.load.engine import DEFAULT
+from iobound.load.spec import Exchange, LoadSpec
 
 WATCH_S = 2.0  # how long the idle machine is watched
 SLEEPS = 200  # sleeps of 1 ms whose lateness is measured
+CONNECTIONS = 10
+BLOCK_S = 0.5
 REPEATS = 6  # identical blocks whose spread is printed
 INTERPRETERS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
 
@@ -67,12 +72,13 @@ def examine(progress: Bar) -> Examination:
     """Look at the machine; takes some ten seconds."""
     placed = placement.place(quota=placement.cpu_quota())
     progress("watching the idle machine", 0.1)
-    before, own = noise.read(placed.cores), noise.own_cpu_s()
+    before, own = noise.read(placed.cores), cpu.read([os.getpid()])
     time.sleep(WATCH_S)
-    idle = noise.judge(before, noise.read(placed.cores), noise.own_cpu_s() - own)
+    idle = noise.judge(before, noise.read(placed.cores), sum(cpu.read([os.getpid()]).since(own)))
     progress("measuring the generator's ceiling", 0.3)
-    ceilings = [calibration.ceiling(DEFAULT, 10, placed.generator, placed.target) for _ in range(REPEATS)]
-    rates = [ceiling.requests_per_second for ceiling in ceilings]
+    ceiling = calibration.ceiling(DEFAULT, CONNECTIONS, placed.generator, placed.target)
+    progress("repeating a block", 0.5)
+    rates = identical_blocks(placed)
     spread = statistics.stdev(rates) / statistics.mean(rates)
     progress("looking for services and interpreters", 0.9)
     concerns = [
@@ -91,14 +97,22 @@ def examine(progress: Bar) -> Examination:
         foreign=idle.foreign,
         pressure=idle.pressure,
         sleep_late_us=late_us(),
-        ceiling_requests_per_second=statistics.median(rates),
-        generator_cpu_us_per_request=statistics.median(ceiling.cpu_us_per_request for ceiling in ceilings),
+        ceiling_requests_per_second=ceiling.requests_per_second,
+        generator_cpu_us_per_request=ceiling.cpu_us_per_request,
         spread=spread,
         services={name: service.find(name).unavailable() or "available" for name in service.known()},
         interpreters=[version for version in INTERPRETERS if environments.interpreter(version)],
         cache_mb=size_mb(environments.cache_folder()),
         concerns=concerns,
     )
+
+
+def identical_blocks(placed: Placement) -> list[float]:
+    """Return the requests a second of `REPEATS` identical blocks against one null server."""
+    with calibration.null_server(placed.target) as url:
+        spec = LoadSpec(url=url, exchanges=[Exchange()], connections=CONNECTIONS, duration_s=BLOCK_S, cpus=placed.generator)
+        results = [engine.find(DEFAULT).run(spec) for _ in range(REPEATS)]
+    return [result.responses / result.seconds for result in results]
 
 
 def late_us() -> float:

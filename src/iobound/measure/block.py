@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -75,7 +76,6 @@ def measure_block(
             use = service_use(counted, counted_after, sampled)
     target_user, target_system = after.target.since(before.target)
     database = _database_s(service, before, after)
-    ours = target_user + target_system + (database or 0) + after.own_s - before.own_s
     return Trial(
         cell=cell.id,
         comparison=position.comparison,
@@ -92,7 +92,7 @@ def measure_block(
         ),
         target_cores=len(laboratory.placement.target),
         service=use,
-        noise=noise.judge(before.cores, after.cores, ours),
+        noise=noise.judge(before.cores, after.cores, sum(after.ours.since(before.ours))),
         ran=subject.ran,
         rows_written=_settled_rows(service, url) if service and url and counting else None,
     )
@@ -103,7 +103,7 @@ class _Readings:
     target: cpu.CpuTimes
     database: cpu.CpuTimes
     cores: noise.Cores
-    own_s: float
+    ours: cpu.CpuTimes
 
     @property
     def all_s(self) -> float:
@@ -115,7 +115,7 @@ class _Readings:
             target=cpu.read([subject.target.pid]),
             database=cpu.read((subject.service.pids() or []) if subject.service else []),
             cores=noise.read(laboratory.placement.cores),
-            own_s=noise.own_cpu_s(),
+            ours=cpu.read([os.getpid()]),  # iobound, its generator, and every target and service under its guards
         )
 
 

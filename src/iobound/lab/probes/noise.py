@@ -50,12 +50,6 @@ def _pressure() -> float | None:
     return int(some.rpartition("total=")[2]) / 1e6
 
 
-def own_cpu_s() -> float:
-    """Return the CPU seconds of this process and of its children that have ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
 def judge(before: Cores, after: Cores, ours_s: float) -> Noise:
     """Return what disturbed the time between two readings in which processes of ours used `ours_s` CPU seconds.
 
