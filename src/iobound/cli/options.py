@@ -14,7 +14,7 @@ SERVICE_OPTIONS = {"postgres": "postgresql", "mysql": "mariadb", "valkey": "valk
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """A duration such as ``500ms``, ``3s`` or ``2m``; seconds without a unit."""
 
     name = "duration"
@@ -29,7 +29,7 @@ class Duration(click.ParamType):
         return float(match[1]) * UNITS[match[2]]
 
 
-class Listed(click.ParamType):
+class Listed(click.ParamType[tuple[Any, ...]]):
     """Values separated by commas, each converted by `item`."""
 
     def __init__(self, item: Callable[[str], Any], name: str) -> None:
