@@ -9,6 +9,8 @@ from iobound.analysis.launches import Blocks
 from iobound.analysis.observed import Observed
 from iobound.records import CellSummary, Control, Ratio, RunHeader
 
+OWN = "iobound"  # the engine that isn't the limit
+
 
 @dataclass(frozen=True)
 class Results:
@@ -25,6 +27,11 @@ class Results:
         """The cells whose numbers mean something."""
         return [cell for cell in self.cells if cell.valid]
 
+    @property
+    def own(self) -> list[CellSummary]:
+        """The valid cells driven by iobound itself; what other engines say of the same targets is a matter of claims."""
+        return [cell for cell in self.valid if cell.engine == OWN]
+
     def blocks(self, cell: CellSummary) -> Blocks:
         """Return the quiet blocks of a cell."""
         return self.observed.blocks(cell.comparison, cell.id)
@@ -37,8 +44,8 @@ class Results:
         )
 
     def pairs(self) -> Iterator[tuple[CellSummary, CellSummary]]:
-        """Yield each valid contender with its valid baseline."""
-        for cell in self.valid:
+        """Yield each valid contender of iobound's engine with its valid baseline."""
+        for cell in self.own:
             baseline = self.baseline(cell)
             if baseline is not None and baseline.valid and baseline is not cell:
                 yield cell, baseline
@@ -52,10 +59,19 @@ class Results:
         """Return how a contender compares with its baseline by the metric of its view."""
         return next((each for each in self.ratios if (each.comparison, each.cell) == (cell.comparison, cell.id)), None)
 
+    def planned(self, *targets: str) -> bool:
+        """Whether the run was to measure all of `targets`."""
+        return set(targets) <= {program(cell.target) for cell in self.header.plan.cells}
+
     def find(self, target: str, workload: str, *, engine: str, concurrency: int) -> CellSummary | None:
         """Return the capacity of `target`, whatever service it ran on (``target@service``)."""
         wanted = ("capacity", workload, engine, concurrency)
         for cell in self.cells:
-            if (cell.view, cell.workload, cell.engine, cell.concurrency) == wanted and cell.target.split("@")[0] == target:
+            if (cell.view, cell.workload, cell.engine, cell.concurrency) == wanted and program(cell.target) == target:
                 return cell
         return None
+
+
+def program(target: str) -> str:
+    """Return the program of a target without the service it ran on: ``flask-sql-as-published@postgresql``."""
+    return target.partition("@")[0]

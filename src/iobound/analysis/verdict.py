@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iobound.analysis.published import LOCUST, OWN, USERS, Pair, locust_ratio
-from iobound.analysis.results import Results
+from iobound.analysis.published import LOCUST, USERS, Pair, locust_ratio
+from iobound.analysis.results import OWN, Results, program
 from iobound.analysis.words import cells, estimated, figure, listed
-from iobound.records import BoundBy, CellSummary, ClaimResult, Comparison, Ratio
+from iobound.records import BoundBy, CellSummary, ClaimResult, Comparison, Holds, Ratio
 
 BOUND: dict[BoundBy, str] = {
     "target-cpu": "{its} own CPU",
@@ -62,17 +62,22 @@ def _told(results: Results) -> list[Comparison]:
 
 
 def _comparison(comparison: Comparison, results: Results, claims: Sequence[ClaimResult]) -> list[str]:
-    summaries = {cell.id: cell for cell in results.cells if cell.comparison == comparison.id}
+    summaries = {cell.id: cell for cell in results.valid if cell.comparison == comparison.id}
     base = summaries.get(comparison.baseline)
-    ranked = [ratio for ratio in results.ratios if ratio.comparison == comparison.id and ratio.verdict != "not-ranked"]
-    if base is None or not ranked:
+    ratios = [ratio for ratio in results.ratios if ratio.comparison == comparison.id and ratio.cell in summaries]
+    if base is None:
         return []
+    ties = [summaries[ratio.cell].target for ratio in ratios if ratio.verdict == "tie"]
+    told = [
+        *(_ratio(r, summaries[r.cell], base, results, claims) for r in ratios if r.verdict in {"faster", "slower"}),
+        *([f"{listed(ties)} can't be told apart from {base.target}"] if ties else []),
+        *(f"{summaries[r.cell].target} can't be ranked ({r.reason})" for r in ratios if r.verdict == "not-ranked"),
+    ]
+    if not told and base.requests_per_second is not None:
+        at_least = "at least " if base.at_least else ""
+        told = [f"{base.target} answers {at_least}{estimated(base.requests_per_second)} requests a second"]
     question = QUESTIONS.get(base.workload.partition(":")[0], base.workload)
-    apart = [_ratio(ratio, summaries[ratio.cell], base, results, claims) for ratio in ranked if ratio.verdict != "tie"]
-    ties = [summaries[ratio.cell].target for ratio in ranked if ratio.verdict == "tie"]
-    if ties:
-        apart.append(f"{listed(ties)} can't be told apart from {base.target}")
-    return [f"{question}: {'; '.join(apart)}. {_bounds([base, *(summaries[ratio.cell] for ratio in ranked)])}"]
+    return [f"{question}: {'; '.join(told)}. {_bounds(list(summaries.values()))}"]
 
 
 def _ratio(ratio: Ratio, cell: CellSummary, base: CellSummary, results: Results, claims: Sequence[ClaimResult]) -> str:
@@ -84,9 +89,9 @@ def _ratio(ratio: Ratio, cell: CellSummary, base: CellSummary, results: Results,
     beside = []
     if cell.id in published and base.id in published:
         beside.append(f"published: {figure((published[cell.id] or 0) / (published[base.id] or 1))}x")
-    said = locust_ratio(results, Pair(cell.target.split("@")[0], base.target.split("@")[0], cell.workload))
+    said = locust_ratio(results, Pair(program(cell.target), program(base.target), cell.workload))
     if said is not None:
-        locust = [results.find(c.target.split("@")[0], c.workload, engine=LOCUST, concurrency=USERS) for c in (cell, base)]
+        locust = [results.find(program(c.target), c.workload, engine=LOCUST, concurrency=USERS) for c in (cell, base)]
         limited = any(each is not None and each.at_least for each in locust)
         beside.append(f"Locust would have said {figure(said)}x{', itself the limit' if limited else ''}")
     return f"{sentence} ({'; '.join(beside)})" if beside else sentence
@@ -98,7 +103,7 @@ def _bounds(told: Sequence[CellSummary]) -> str:
     for cell in told:
         if cell.bound_by:
             by_bound.setdefault(cell.bound_by, []).append(cell.target)
-    if len(by_bound) == 1:
+    if len(by_bound) == 1 and len(told) > 1:
         (bound,) = by_bound
         return f"{'Both' if len(told) == 2 else 'All'} {_were(bound, len(told))}."
     return " ".join(f"{listed(names)} {_were(bound, len(names))}." for bound, names in by_bound.items())
@@ -113,10 +118,14 @@ def _conclusion(claims: Sequence[ClaimResult]) -> list[str]:
     conclusions = [claim for claim in claims if claim.unit == "x" and claim.result != "not-measured"]
     if not conclusions:
         return []
-    count = {result: sum(claim.result == result for claim in conclusions) for result in ("holds", "holds-only-when", "fails")}
-    words = {"holds": "hold", "holds-only-when": "hold only under a condition", "fails": "fail"}
-    parts = [f"{number} {words[result]}" for result, number in count.items() if number]
-    return [f"Of {len(conclusions)} published ratios that were tested, {listed(parts)}."]
+    words: dict[Holds, tuple[str, str]] = {
+        "holds": ("holds", "hold"),
+        "holds-only-when": ("holds only under a condition", "hold only under a condition"),
+        "fails": ("fails", "fail"),
+    }
+    counts = {result: sum(claim.result == result for claim in conclusions) for result in words}
+    parts = [f"{count} {words[result][count != 1]}" for result, count in counts.items() if count]
+    return [f"Of {len(conclusions)} published ratio{'s' * (len(conclusions) != 1)}, {listed(parts)} here."]
 
 
 def _left_out(results: Results) -> list[str]:
@@ -128,9 +137,9 @@ def _left_out(results: Results) -> list[str]:
         sentences.append(
             f"{cells(len(invalid)).capitalize()} {'is' if len(invalid) == 1 else 'are'} invalid ({listed(reasons, 2)})."
         )
-    at_least = [cell for cell in results.valid if cell.at_least]
-    if at_least:
-        sentences.append(f'{cells(len(at_least))} read "at least", limited by the load generator, and are not ranked.')
+    limited = [cell for cell in results.valid if cell.at_least]
+    if limited:
+        sentences.append(f'Limited by the load generator, and not ranked: {cells(len(limited))} that "at least" is said of.')
     return sentences
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from iobound.analysis.published import OWN, SOURCE, USERS
-from iobound.analysis.results import Results
+from iobound.analysis.published import SOURCE, USERS
+from iobound.analysis.results import OWN, Results
 from iobound.analysis.words import figure
 from iobound.records import CellSummary, ClaimResult, Holds, Interval
 
+PROGRAMS = ("flask-sql-as-published", "starlette-sql-as-published")
 MOST = 0.5  # of the gap between the two programs: then it is the explanation
 LITTLE = 0.1  # of the gap: then it isn't
 
@@ -17,10 +18,9 @@ def judge(results: Results) -> list[ClaimResult]:
     A release is at most the transaction control that the database counted, each command a round trip. What it costs in CPU
     takes a profile to tell, which this experiment doesn't have.
     """
-    flask, starlette = (
-        results.find(target, "sql-list", engine=OWN, concurrency=USERS)
-        for target in ("flask-sql-as-published", "starlette-sql-as-published")
-    )
+    if not results.planned(*PROGRAMS):
+        return []
+    flask, starlette = (results.find(target, "sql-list", engine=OWN, concurrency=USERS) for target in PROGRAMS)
     here, result, because = _judge(results, flask, starlette)
     return [
         ClaimResult(

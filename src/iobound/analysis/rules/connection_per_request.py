@@ -13,7 +13,7 @@ EACH = 0.9  # connects a request
 
 def judge(results: Results) -> Finding:
     """Count the connections that the generator had to make per request."""
-    counted = [(cell, connects) for cell in results.valid if (connects := _connects(results.blocks(cell))) is not None]
+    counted = [(cell, connects) for cell in results.own if (connects := _connects(results.blocks(cell))) is not None]
     if not counted:
         return Finding(rule=RULE, status="not-measured", statement="No connection was counted.")
     closing = [(cell, connects) for cell, connects in counted if connects >= EACH]

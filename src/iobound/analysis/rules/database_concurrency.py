@@ -16,7 +16,7 @@ def judge(results: Results) -> Finding:
     """Hold the sessions busy at the service against what connections, workers and pool would allow."""
     seen = [
         (cell, cell.active_at_service, limit)
-        for cell in results.valid
+        for cell in results.own
         if cell.view == "capacity" and cell.active_at_service is not None and (limit := _configured(cell)) >= WORTH_ASKING
     ]
     if not seen:

@@ -15,7 +15,7 @@ def judge(results: Results) -> Finding:
 
     Workloads in which the service is asked to sleep are left out: they wait because they are told to.
     """
-    at_work = [cell for cell in results.valid if cell.service and not cell.workload.startswith("db-wait")]
+    at_work = [cell for cell in results.own if cell.service and not cell.workload.startswith("db-wait")]
     capacity = [cell for cell in at_work if cell.view == "capacity" and not cell.at_least]
     if not capacity:
         return Finding(rule=RULE, status="not-measured", statement="No cell with a database or cache says what bound it.")
