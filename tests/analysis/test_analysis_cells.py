@@ -34,9 +34,9 @@ def one(observations: Sequence[Observation], of: Cell = CELL, where: Environment
 def test_numbers_are_means_over_launches_of_sums_over_blocks() -> None:
     summary = one(
         [
-            trial(CELL, launch=0, block=0, rps=900, target=0.9),
-            trial(CELL, launch=0, block=1, rps=1100, target=0.9),
-            trial(CELL, launch=1, block=0, rps=2000, target=0.9),
+            trial(CELL, launch=0, block=0, rps=900, target=0.95),
+            trial(CELL, launch=0, block=1, rps=1100, target=0.95),
+            trial(CELL, launch=1, block=0, rps=2000, target=0.95),
         ]
     )
     rate = summary.requests_per_second
@@ -48,7 +48,7 @@ def test_numbers_are_means_over_launches_of_sums_over_blocks() -> None:
     assert summary.bound_by == "target-cpu"
     assert summary.in_flight is not None
     assert summary.in_flight.estimate == pytest.approx(10)
-    assert summary.target_utilisation == pytest.approx(0.9)
+    assert summary.target_utilisation == pytest.approx(0.95, rel=0.01)
 
 
 def test_costs_are_counted_per_request_sent() -> None:
@@ -227,9 +227,23 @@ def test_a_service_on_one_thread_can_saturate_one_of_many_cores() -> None:
 
 
 def test_in_process_and_absent_databases_are_not_unseen() -> None:
-    for service, bound in ((None, "concurrency"), ("sqlite", "concurrency"), ("postgresql", "unknown")):
+    for service, used, bound in ((None, 0.0, "concurrency"), ("sqlite", None, "concurrency"), ("postgresql", None, "unknown")):
         of = cell(service=service)
-        assert one([trial(of, database=None)], of=of).bound_by == bound
+        assert one([trial(of, database=used)], of=of).bound_by == bound
+    users_own = cell()
+    assert one([trial(users_own, database=None)], of=users_own).bound_by == "unknown"
+
+
+def test_work_on_abandoned_requests_is_half_within_the_block() -> None:
+    slow = cell(concurrency=100)
+    summary = one([trial(slow, rps=200, target=1.2, unanswered=100)], of=slow)  # 100 more requests were done after the block
+    assert summary.target_utilisation == pytest.approx(1.2 * (200 + 50) / 300)
+    assert summary.valid
+    assert summary.bound_by == "target-cpu"
+    cpu = summary.cpu_us_per_request
+    assert cpu is not None
+    assert cpu.target_user is not None
+    assert cpu.target_user.estimate == pytest.approx(1.2e6 * 0.8 / 300)
 
 
 def test_cells_keep_the_order_of_the_plan_and_their_spelling() -> None:

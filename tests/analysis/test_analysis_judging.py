@@ -79,6 +79,13 @@ def test_a_single_target_is_told_with_what_bound_it() -> None:
     assert verdict == "No I/O: a answers 100 [75.2, 125] requests a second. a was bound by its own CPU."
 
 
+def test_a_verdict_without_a_capacity_says_so() -> None:
+    verdict = judge(*side_by_side({"a": [100.0, 110.0]}, engine="locust:HttpUser")).verdict
+    assert verdict == "1 cell measured, none of them a capacity found by iobound's own engine."
+    of, _ = tour()
+    assert judge(of, []).verdict == "Nothing was measured."
+
+
 def test_what_wasnt_measured_says_why() -> None:
     cells = [cell("a"), cell("b"), cell("c")]
     of = header(plan([comparison(cells)], cells))

@@ -220,5 +220,5 @@ def test_law_broken() -> None:
     of = cell()
     found = finding("law-broken", launches(of, target=1.4), [of])
     assert found.status == "present"
-    assert "= 1.40 cores, but there are 1" in found.statement
+    assert "= 1.39 cores, but there are 1" in found.statement
     assert finding("law-broken", launches(of), [of]).status == "absent"

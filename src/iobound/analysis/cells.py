@@ -81,7 +81,7 @@ def _summary(
         rows_per_request=quiet.per_request(lambda trial: trial.service.rows if trial.service else None),
         in_flight=_over(launches, lambda launch: launch.average(lambda trial: trial.load.in_flight_mean)),
         active_at_service=quiet.average(lambda trial: trial.service.active_mean if trial.service else None),
-        target_utilisation=quiet.average(lambda trial: target_s(trial.cpu) / trial.load.seconds / trial.target_cores),
+        target_utilisation=quiet.cores(lambda trial: target_s(trial.cpu) / trial.target_cores),
         generator_utilisation=quiet.average(lambda trial: trial.load.generator.utilisation),
         ran=_ran(trials),
         settings=cell.settings,

@@ -34,7 +34,7 @@ def evidence(cell: Cell, trials: Sequence[Trial], environment: Environment) -> E
         generator_busiest=blocks.average(lambda trial: trial.load.generator.utilisation),
         generator_cpu=blocks.average(lambda trial: generator_s(trial.load.generator) / trial.load.seconds),
         generator_ceiling=_ceiling(cell, blocks, environment),
-        target_cpu=blocks.average(lambda trial: target_s(trial.cpu) / trial.load.seconds),
+        target_cpu=blocks.cores(lambda trial: target_s(trial.cpu)),
         target_cores=blocks.trials[-1].target_cores,
         target_processes=workers,
         target_shares=target_shares,
@@ -63,9 +63,7 @@ def statements(trial: Trial) -> int | None:
 
 
 def _database_cpu(cell: Cell, blocks: Blocks) -> float | None:
-    if cell.service is None or cell.service in IN_PROCESS:
-        return 0.0
-    return blocks.average(lambda trial: None if trial.cpu.database_s is None else trial.cpu.database_s / trial.load.seconds)
+    return 0.0 if cell.service in IN_PROCESS else blocks.cores(lambda trial: trial.cpu.database_s)
 
 
 def _database_cores(cell: Cell, environment: Environment) -> int | None:

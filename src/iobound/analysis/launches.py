@@ -78,6 +78,21 @@ class Blocks:
         known = [amount for amount in amounts if amount is not None]
         return sum(known) / self.requests if self.requests and len(known) == len(amounts) else None
 
+    def cores(self, used_s: Callable[[Trial], float | None]) -> float | None:
+        """Return how many cores target or service used within the blocks; ``None`` where no block says.
+
+        Their CPU is read when the abandoned requests are done too, so that it is whole for all that were sent. Of these,
+        half the work is taken to fall into the block: all are between just sent and just answered.
+        """
+
+        def used(trial: Trial) -> float | None:
+            seconds, load = used_s(trial), trial.load
+            if seconds is None or not load.requests or not load.seconds:
+                return None
+            return seconds * (1 - load.unanswered / load.requests / 2) / load.seconds
+
+        return self.average(used)
+
     def average(self, quantity: Callable[[Trial], float | None]) -> float | None:
         """Average a quantity over time; ``None`` where no block has it."""
         pairs = [(quantity(trial), trial.load.seconds) for trial in self.trials]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from iobound.analysis import statistics
 from iobound.analysis.demands import difference
 from iobound.analysis.launches import METRIC, Metric, means
 from iobound.analysis.observed import Observed
 from iobound.analysis.statistics import PairedRatio
-from iobound.records import CellSummary, Comparison, Control, Interval, Plan, Ratio
-
-Verdict = Literal["faster", "slower", "tie", "not-ranked"]
+from iobound.records import CellSummary, Comparison, Control, Interval, Plan, Ranking, Ratio
 
 
 def ratios(plan: Plan, observed: Observed, cells: Sequence[CellSummary], controls: Sequence[Control]) -> list[Ratio]:
@@ -94,7 +91,7 @@ def _intervals(pairs: dict[str, PairedRatio]) -> dict[str, Interval]:
 
 def _verdict(
     interval: Interval | None, metric: Metric, detectable: float | None, obstacle: str | None
-) -> tuple[Verdict, str | None]:
+) -> tuple[Ranking, str | None]:
     if interval is None or obstacle:
         return "not-ranked", obstacle
     if interval.low is None or interval.high is None:

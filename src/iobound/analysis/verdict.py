@@ -39,9 +39,13 @@ MOST = 6  # comparisons that the verdict tells of
 
 def verdict(results: Results, claims: Sequence[ClaimResult]) -> str:
     """Return what the ranked comparisons and the claims say; what isn't valid or ranked is only counted, with the reason."""
-    if not results.valid:
-        return " ".join(["Nothing that was measured means anything.", *_left_out(results)])
+    if not results.cells:
+        return "Nothing was measured."
     told = [sentence for comparison in _told(results) for sentence in _comparison(comparison, results, claims)]
+    if not results.valid:
+        told = ["Nothing that was measured means anything."]
+    elif not told:
+        told = [f"{cells(len(results.valid)).capitalize()} measured, none of them a capacity found by iobound's own engine."]
     return " ".join([*told, *_conclusion(claims), *_left_out(results)])
 
 
