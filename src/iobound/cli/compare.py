@@ -80,7 +80,7 @@ def command(
         run = stages.measure(folder, plan, laboratory, targets.__getitem__, progress)
     judgement = stages.report(run)
     if as_json:
-        click.echo(json.render(run.header, judgement, run.observations))
+        click.echo(json.render(run.header, judgement, run.folder))
     else:
         terminal.render(run.header, judgement, Console())
         click.echo(f"\nReport: {folder / stages.REPORT}")

@@ -102,7 +102,7 @@ def command(
     run = runs.read(folder)
     judgement = stages.report(run)
     if as_json:
-        click.echo(json.render(run.header, judgement, run.observations))
+        click.echo(json.render(run.header, judgement, run.folder))
     else:
         terminal.render(run.header, judgement, Console())
         click.echo(f"\nReport: {folder / stages.REPORT}")
