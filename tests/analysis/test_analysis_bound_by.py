@@ -56,6 +56,8 @@ CASES: list[tuple[str, BoundBy, dict[str, Any]]] = [
         "generator",
         {"rate": 2000.0, "in_flight": 3.0, "late_ms_p99": 40.0},
     ),
+    ("a closed loop left connections idle", "generator", {"in_flight": 7.0, "generator_busiest": 0.66}),
+    ("users who think for longer than the generator was told", "generator", {"in_flight": 7.0, "think_s": 0.001}),
     ("a locust user process beside an idle target", "generator", {"generator_busiest": 0.98, "target_cpu": 0.18}),
     # the target's CPU
     ("the target's core is full", "target-cpu", {"target_cpu": 0.97}),
@@ -110,7 +112,7 @@ CASES: list[tuple[str, BoundBy, dict[str, Any]]] = [
     # nothing to decide by
     ("nobody saw the target", "unknown", {"target_cpu": None}),
     ("nobody saw the database", "unknown", {"database_cpu": None}),
-    ("connections were idle and nobody was busy", "unknown", {"in_flight": 4.0}),
+    ("neither sent nor late", "unknown", {"rate": 2000.0, "in_flight": 3.0, "late_ms_p99": 0.1}),
 ]
 
 

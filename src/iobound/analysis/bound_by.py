@@ -18,6 +18,8 @@ pool              0.9 of the pool's connections were in use (executing, or their
                   times as many requests wanted one
 workers           at least 1.1 requests were in flight for each worker or thread: the others queued at the server
 network           the round trips of its statements are half of the response time
+generator         closed loop: more than a tenth of the connections were between an answer and the next request, which is the
+                  generator's part (or the user's who thinks), while nothing was saturated
 concurrency       nothing was saturated and 0.9 of the connections waited for answers: only more load would give more
 unknown           what would decide is missing or contradicts itself; the sentence says which
 ================  =====================================================================================================
@@ -238,13 +240,27 @@ def _network(e: Evidence) -> str | None:
     )
 
 
-def _concurrency(e: Evidence) -> str | None:
-    if not _idle(e) or e.connections is None or e.occupied is None:
+def _between_requests(e: Evidence) -> str | None:
+    if e.rate or not _idle(e) or e.connections is None or (waiting := _waiting(e)) is None:
         return None
-    waiting = e.occupied + (e.requests_per_second or 0) * e.think_s
-    if waiting < OCCUPIED * e.connections:
+    if waiting >= OCCUPIED * e.connections:
+        return None
+    return (
+        f"{e.connections - waiting:.1f} of {e.connections} connections were between an answer and the next request, "
+        f"while nothing was saturated ({_uses(e)})"
+    )
+
+
+def _concurrency(e: Evidence) -> str | None:
+    waiting = _waiting(e)
+    if not _idle(e) or e.connections is None or waiting is None or waiting < OCCUPIED * e.connections:
         return None
     return f"nothing was saturated ({_uses(e)}) and all {e.connections} connections were in use: it takes more load"
+
+
+def _waiting(e: Evidence) -> float | None:
+    """Return the connections that wait for an answer, or for a user who thinks."""
+    return None if e.occupied is None else e.occupied + (e.requests_per_second or 0) * e.think_s
 
 
 def _idle(e: Evidence) -> bool:
@@ -271,7 +287,7 @@ def _unknown(e: Evidence) -> str:
 
 def _uses(e: Evidence) -> str:
     parts = {"target": e.target_cpu, "database": e.database_cpu, "generator": e.generator_busiest}
-    return ", ".join(f"{name} {cpu:.0%} of a core" for name, cpu in parts.items() if cpu is not None)
+    return ", ".join(f"{name} {cpu:.0%} of a core" for name, cpu in parts.items() if cpu)
 
 
 def _while_target(e: Evidence) -> str:
@@ -293,5 +309,6 @@ _ORDER: list[tuple[BoundBy, Callable[[Evidence], str | None]]] = [
     ("pool", _pool),
     ("workers", _workers),
     ("network", _network),
+    ("generator", _between_requests),
     ("concurrency", _concurrency),
 ]

@@ -11,7 +11,7 @@ RULE = "generator-was-the-limit"
 
 
 def judge(results: Results) -> Finding:
-    """Name the cells that read "at least N" because of their generator."""
+    """Name the cells whose figures their generator bounds."""
     if not results.cells:
         return Finding(rule=RULE, status="not-measured", statement="No cell was measured.")
     limited = [cell for cell in results.cells if cell.bound_by == "generator"]
@@ -21,8 +21,8 @@ def judge(results: Results) -> Finding:
     return Finding(
         rule=RULE,
         status="present",
-        statement=f"The load generator was the limit of {listed([name(cell) for cell in limited])}: the figures read "
-        f'"at least", say nothing of the target beyond that, and are not ranked.',
+        statement=f"The load generator was the limit of {listed([name(cell) for cell in limited])}: lower bounds at best, "
+        "which are not ranked.",
         evidence=[
             Evidence(
                 what="utilisation of the generator's busiest process",
