@@ -13,11 +13,13 @@ from iobound.analysis import across
 from iobound.analysis.judging import judge
 from iobound.cli import options, stages
 from iobound.cli.progress import Bar
-from iobound.errors import UsageError
+from iobound.errors import BadAnswer, UsageError
 from iobound.lab.commands import CommandTarget
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
+from iobound.lab.targets import launch_command
 from iobound.load.spec import Exchange
+from iobound.measure.verify import answers, verify
 from iobound.planning import SideBySide
 from iobound.records import Plan, Workload
 from iobound.report import changes, json, terminal
@@ -32,6 +34,7 @@ from iobound.report import changes, json, terminal
 @click.option("--budget", type=options.Duration(), default="120s", show_default=True, help="Stop after about this long.")
 @click.option("--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Half-width to stop at.")
 @click.option("--target-cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of the target.")
+@click.option("--different-answers", is_flag=True, help="Compare the commands though they answer differently.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder (default: ./iobound-runs/TIME).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
@@ -43,6 +46,7 @@ def command(
     budget: float,
     precision: float,
     target_cores: int,
+    different_answers: bool,
     out: Path | None,
     as_json: bool,
 ) -> int:
@@ -57,8 +61,11 @@ def command(
             raise UsageError("give two run folders, or two commands: iobound compare --path / -- CMD_A -- CMD_B")
         return compare_runs(Path(what[0]), Path(what[1]), as_json)
     middle = what.index("--")
+    commands = {"A": what[:middle], "B": what[middle + 1 :]}
     asked = [Exchange(path=path) for path in paths or ("/",)]
-    targets = {name: CommandTarget(name, argv, asked) for name, argv in (("A", what[:middle]), ("B", what[middle + 1 :]))}
+    if not different_answers:
+        asked = agreed(commands, asked)
+    targets = {name: CommandTarget(name, argv, asked) for name, argv in commands.items()}
     pair = SideBySide("compare", "the two commands", list(targets.values()), Workload(name=" ".join(paths or ("/",))))
     parts = [pair.capacity(level) for level in concurrency]
     parts.append(pair.fixed_rate(concurrency[len(concurrency) // 2], rate))
@@ -85,6 +92,28 @@ def command(
         terminal.render(run.header, judgement, Console())
         click.echo(f"\nReport: {folder / stages.REPORT}")
     return stages.exit_code(judgement)
+
+
+def agreed(commands: dict[str, tuple[str, ...]], asked: list[Exchange]) -> list[Exchange]:
+    """Ask both commands before anything is timed; return the exchanges with the answers that must come under load too.
+
+    Only the status is held to where the first command itself answers differently each time. Raises `BadAnswer` with the first
+    difference between the two.
+    """
+    first, second = commands.values()
+    with launch_command(first) as running:
+        exchanges = [
+            Exchange(path=exchange.path, status=status, answer=body if body == again else None)
+            for (exchange, status, body), (_, _, again) in zip(
+                answers(running.url, asked), answers(running.url, asked), strict=True
+            )
+        ]
+    with launch_command(second) as running:
+        try:
+            verify(running.url, exchanges)
+        except BadAnswer as error:
+            raise BadAnswer(f"the commands answer differently. B: {error}; --different-answers compares them anyway") from error
+    return exchanges
 
 
 def compare_runs(first: Path, second: Path, as_json: bool) -> int:

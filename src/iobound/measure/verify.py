@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlsplit
@@ -19,6 +19,12 @@ def verify(url: str, exchanges: Iterable[Exchange], timeout_s: float = 10.0) -> 
 
     Whoever verifies a workload that writes counts the rows.
     """
+    for exchange, status, body in answers(url, exchanges, timeout_s):
+        _check(f"{exchange.method} {exchange.path}", exchange, status, body)
+
+
+def answers(url: str, exchanges: Iterable[Exchange], timeout_s: float = 10.0) -> Iterator[tuple[Exchange, int, bytes]]:
+    """Ask for `exchanges` one after another; yield each with the status and body it got. Raises `BadAnswer` for silence."""
     address = urlsplit(url)
     kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
     with closing(kind(str(address.hostname), address.port, timeout=timeout_s)) as connection:
@@ -32,7 +38,7 @@ def verify(url: str, exchanges: Iterable[Exchange], timeout_s: float = 10.0) -> 
                 raise BadAnswer(f"{asked} wasn't answered within {timeout_s:g} s") from error
             except (OSError, HTTPException) as error:
                 raise BadAnswer(f"{asked} wasn't answered: {error!r}") from error
-            _check(asked, exchange, response.status, body)
+            yield exchange, response.status, body
 
 
 def _check(asked: str, exchange: Exchange, status: int, body: bytes) -> None:
