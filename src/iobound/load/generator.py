@@ -162,7 +162,7 @@ class Generator(ABC):
         self._timers: list[tuple[int, int, Callable[[int], None]]] = []
         self._order = count()
         self._alarm = 0
-        self._start_ns = 0
+        self._start_ns = self._until = 0
         self._ticks = 0
         self._opening = 0
         self._looping = False
@@ -194,7 +194,8 @@ class Generator(ABC):
         self._start_ns = start_ns
         begin = start_ns + round(self.spec.warmup_s * 1e9)
         self._at(begin, self._start_recording)
-        self._at(begin + round(self.spec.duration_s * 1e9), self._end)
+        self._until = begin + round(self.spec.duration_s * 1e9)
+        self._at(self._until, self._end)
         self._at(start_ns, self._start)
         self._at(start_ns, self._sweep)
         self._loop()
@@ -224,7 +225,7 @@ class Generator(ABC):
         self.in_flight_ns += (
             record.latency_ns + record.failed_ns - record.late_ns + sum(now - slot.due for slot in open_requests)
         )
-        self.overdue = self._count_overdue(now)
+        self.overdue = self._count_overdue(min(now, self._until))
         self._stopped = True
         self._leave(now)
 
@@ -495,7 +496,7 @@ class Generator(ABC):
     def _ready(self, slot: Slot, now: int) -> None:
         """Go on with a connection that has nothing to do."""
 
-    def _count_overdue(self, now: int) -> int:
+    def _count_overdue(self, until: int) -> int:
         return 0
 
 
@@ -577,9 +578,9 @@ class OpenLoop(Generator):
         self.record.lateness.append(now - due)
         self._begin(slot, due, now)
 
-    def _count_overdue(self, now: int) -> int:
+    def _count_overdue(self, until: int) -> int:
         overdue = 0
-        while self._due < now:
+        while self._due < until:
             overdue += 1
             self._due = next(self._due_times)
         return overdue

@@ -141,6 +141,22 @@ def _wrk(spec: LoadSpec, duration_s: float) -> tuple[_Report, resource.struct_ru
         return msgspec.json.decode(report.read_bytes(), type=_Report), use, interrupted
 
 
+def _uncorrected(report: _Report, connections: int) -> dict[int, int]:
+    """Return the latencies as they were: how often each value in microseconds was measured.
+
+    Before it calls the script, wrk adds values that it supposes were omitted: for each latency longer than the mean interval
+    between two requests of a connection, that latency less one interval, less two, and so on, down to two intervals
+    (``stats_correct`` in its stats.c). So each count above one interval is the true one plus the count an interval further on.
+    """
+    counts = dict(report.latency)
+    rounds = report.requests // connections
+    if not rounds:
+        return counts
+    interval = report.duration_us // rounds
+    true = {value: count - (counts.get(value + interval, 0) if value > interval else 0) for value, count in counts.items()}
+    return {value: count for value, count in true.items() if count > 0}
+
+
 def _script(exchanges: list[Exchange], keep_alive: bool) -> str:
     """Return Lua that asks for `exchanges` in rotation; a single one is set once, since a function costs wrk time."""
     connection = {} if keep_alive else {"Connection": "close"}
@@ -179,7 +195,7 @@ def _result(spec: LoadSpec, started: float, report: _Report, use: resource.struc
     }
     good = report.requests - report.status - report.timeout
     latency = Histogram()
-    for latency_us, count in report.latency if good else []:
+    for latency_us, count in _uncorrected(report, spec.connections).items() if good else []:
         latency.add_count(latency_us * 1_000, count)
     unanswered = spec.connections  # a closed loop without think time leaves one on each
     return LoadResult(
