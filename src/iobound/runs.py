@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from iobound.errors import UsageError
+from iobound.errors import LabError, UsageError
 from iobound.records import SCHEMA, Observation, RunHeader
 
 HEADER = "run.json"
@@ -22,22 +23,24 @@ class RunWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._trials = (folder / TRIALS).open("ab")
-        _drop_incomplete_line(folder / TRIALS)
+        with _writing(folder):
+            self._trials = (folder / TRIALS).open("ab", buffering=0)
+            _drop_incomplete_line(folder / TRIALS)
 
     @classmethod
     def create(cls, folder: Path, header: RunHeader) -> RunWriter:
-        """Start a run in `folder`; raises `UsageError` where a run is already there."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Start a run in `folder`; raises `UsageError` where a run is already there, `LabError` where it can't be written."""
         if (folder / HEADER).exists():
             raise UsageError(f"{folder} already holds a run; give another --out, or continue it with --resume {folder}")
-        (folder / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header), indent=1))
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header), indent=1))
         return cls(folder)
 
     def add(self, observation: Observation) -> None:
-        """Append one observation."""
-        self._trials.write(msgspec.json.encode(observation) + b"\n")
-        self._trials.flush()
+        """Append one observation; raises `LabError` where the disk is full."""
+        with _writing(self.folder):
+            self._trials.write(msgspec.json.encode(observation) + b"\n")
 
     def close(self) -> None:
         """Close the file of trials."""
@@ -48,6 +51,16 @@ class RunWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LabError(
+            f"can't write the run folder {folder}: {error.strerror}; make room, or give another folder with --out"
+        ) from error
 
 
 def _drop_incomplete_line(trials: Path) -> None:
