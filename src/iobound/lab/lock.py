@@ -49,6 +49,7 @@ def _holder(name: str) -> str:
             pid, _uid, _gid = struct.unpack("3i", caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         process = psutil.Process(pid)
         since = datetime.fromtimestamp(process.create_time()).strftime("%Y-%m-%d %H:%M:%S")
-        return f"process {pid}, {shlex.join(process.cmdline())}, since {since}"
+        command = " ".join(shlex.join(process.cmdline()).split())
+        return f"process {pid}, {command}, since {since}"
     except (OSError, psutil.Error):
         return "it just ended, or hides from us"

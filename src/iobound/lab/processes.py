@@ -81,7 +81,7 @@ def spawn(
     argv: Sequence[str],
     *,
     env: Mapping[str, str],
-    log: Path,
+    log: Path | None = None,
     cwd: Path | None = None,
     cpus: Sequence[int] | None = None,
     user: User | None = None,
@@ -91,9 +91,9 @@ def spawn(
 ) -> Guarded:
     """Start a program that is gone, with all its descendants and the folders `remove`, once iobound ends in any way.
 
-    It runs with exactly `env`, pinned to `cpus`, as `user`; what it prints is appended to `log`. It is stopped by `stop_signal`
-    and, `grace_s` seconds later, by SIGKILL. The same happens to its descendants, and to `remove`, when it ends by itself.
-    Raises `LabError` where it can't be started.
+    It runs with exactly `env`, pinned to `cpus`, as `user`; what it prints is appended to `log`, or kept in memory, where no
+    full disk can lose it. It is stopped by `stop_signal` and, `grace_s` seconds later, by SIGKILL. When it ends by itself,
+    descendants and folders go as well. Raises `LabError` where it can't be started.
     """
     order = {
         "argv": list(argv),
@@ -106,7 +106,8 @@ def spawn(
         "remove": [str(path.absolute()) for path in remove],
     }
     try:
-        written = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        written = os.open(log, flags, 0o600) if log else os.memfd_create("log")
     except OSError as error:
         raise LabError(f"can't write the log {log}: {error.strerror}") from error
     guarding = subprocess.Popen(

@@ -323,7 +323,6 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, int]
             ],
             env={"PATH": os.defpath, "LC_ALL": "C"},
             cwd=scratch.path,
-            log=scratch.path / "log",
             cpus=options.cpus,
             user=who,
             stop_signal=signal.SIGKILL,  # the data goes with it

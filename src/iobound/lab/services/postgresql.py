@@ -345,7 +345,6 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
             ["/bin/sh", "-c", f"{shlex.join(initdb)} >/dev/null && exec {shlex.join(postgres)}"],
             env={"PATH": os.defpath, "LC_ALL": "C"},
             cwd=scratch.path,
-            log=scratch.path / "log",
             cpus=options.cpus,
             user=who,
             stop_signal=signal.SIGQUIT,  # ends at once and still releases shared memory

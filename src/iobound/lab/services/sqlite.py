@@ -46,7 +46,7 @@ class Service:
             scratch = exits.enter_context(Scratch(cls.name, needs_mb=ROOM_MB))
             # There is no server to guard, but the folder must go too when iobound is killed.
             command, environment = ["sleep", "infinity"], {"PATH": os.defpath}
-            exits.enter_context(spawn(command, env=environment, log=scratch.path / "log", remove=[scratch.path]))
+            exits.enter_context(spawn(command, env=environment, cwd=scratch.path, remove=[scratch.path]))
             return cls(scratch.path, exits.pop_all())
 
     @classmethod

@@ -247,7 +247,6 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
             [binary, "--bind", LOOPBACK, "--port", str(port), "--save", "", "--appendonly", "no", "--dir", str(scratch.path)],
             env={"PATH": os.defpath},
             cwd=scratch.path,
-            log=scratch.path / "log",
             cpus=options.cpus,
             stop_signal=signal.SIGKILL,  # the data goes with it
             remove=[scratch.path],
