@@ -144,7 +144,7 @@ def test_without_a_network_what_is_missing_is_named(locks, tmp_path, monkeypatch
 def test_a_wrong_hash_is_refused(locks, tmp_path):
     lock = locks / "small.txt"
     lock.write_text(re.sub(r"sha256:[0-9a-f]+", "sha256:" + "0" * 64, lock.read_text()))
-    with pytest.raises(LabError, match="[Hh]ash"):
+    with pytest.raises(LabError, match=r"[Hh]ash"):
         environment("small", locks=locks)
     assert folders(tmp_path) == []
 
@@ -154,7 +154,8 @@ def test_certificates_of_the_system_are_tried_where_those_of_uv_do_not_do(locks,
     picky = tmp_path / "uv"
     picky.write_text(
         f'#!/bin/sh\necho "$@" >> {asked}\n'
-        'case "$*" in *--system-certs*) exec "$REAL_UV" "$@";; *) echo "invalid peer certificate: UnknownIssuer" >&2; exit 2;; esac\n'
+        'case "$*" in *--system-certs*) exec "$REAL_UV" "$@"; esac\n'
+        "echo 'invalid peer certificate: UnknownIssuer' >&2; exit 2\n"
     )
     picky.chmod(0o755)
     monkeypatch.setenv("REAL_UV", environments.uv.find_uv_bin())

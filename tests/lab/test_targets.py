@@ -128,7 +128,8 @@ def test_a_missing_package_is_told(serving):
 
 
 def test_one_that_listens_and_never_answers_is_given_up(serving):
-    silent = "s = __import__('socket').create_server(('127.0.0.1', int(os.environ['PORT'])))\nprint('stuck', flush=True)\ntime.sleep(60)\n"
+    silent = "s = __import__('socket').create_server(('127.0.0.1', int(os.environ['PORT'])))\n"
+    silent += "print('stuck', flush=True)\ntime.sleep(60)\n"
     with pytest.raises(LabError, match=r"own didn't start: 0\.5 s passed before it answered(.|\n)*stuck"):
         launch(serving(silent), settings={}, timeout_s=0.5)
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
+import psutil
 
 from iobound.errors import BadAnswer, LabError, UsageError
 from iobound.lab import environments, outside
 from iobound.lab.laboratory import served_file
-from iobound.lab.processes import LOOPBACK, Guarded, free_port, spawn, wait_until
+from iobound.lab.processes import LOOPBACK, Guarded, free_port, spawn, tree, wait_until
 from iobound.lab.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ LABELS = "/_ran"
 PLACE = "{port}"
 LOG = "output.log"
 ASK_S = 10.0  # patience with a program that is up
+QUIET_S, QUIET_SHARE = 0.2, 0.2  # workers are up when they used less than this share of a core for this long
 
 Ask = Callable[[str, float], dict[str, str]]
 """Asks a server, within some seconds, what it is; raises `OSError` where it doesn't listen."""
@@ -113,7 +116,10 @@ def launch(
         argv = [str(built.python), str(folder / target.program)]
         process = started.enter_context(spawn(argv, env=environment, cwd=folder, cpus=cpus, log=folder / LOG, remove=[folder]))
         ask = _labels if target.kind == "composed" else _from_outside(target.labels(built.packages), process.pid)
-        return RunningTarget(target.name, url, process, ask, started.pop_all()).wait_until_up(timeout_s)
+        running = RunningTarget(target.name, url, process, ask, started.pop_all()).wait_until_up(timeout_s)
+    if told.get("WORKERS", "1") != "1":
+        _settle(running.pid, timeout_s)
+    return running
 
 
 def launch_command(
@@ -141,6 +147,26 @@ def launch_command(
             )
         )
         return RunningTarget(name, _url(LOOPBACK, port), process, _nothing, started.pop_all()).wait_until_up(timeout_s)
+
+
+def _settle(pid: int, timeout_s: float) -> None:
+    """Wait for the workers that come up after the first one: until the processes of `pid` use hardly any CPU."""
+    deadline = time.monotonic() + timeout_s
+    used_s = _cpu_s(pid)
+    while time.monotonic() < deadline:
+        time.sleep(QUIET_S)
+        before_s, used_s = used_s, _cpu_s(pid)
+        if used_s - before_s < QUIET_SHARE * QUIET_S:
+            return
+
+
+def _cpu_s(pid: int) -> float:
+    used_s = 0.0
+    for process in tree(pid):
+        with suppress(psutil.NoSuchProcess):
+            times = psutil.Process(process).cpu_times()
+            used_s += times.user + times.system
+    return used_s
 
 
 def _url(host: str, port: int) -> str:
