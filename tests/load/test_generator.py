@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_closed_loop_thinks_after_each_answer() -> None:
     network = ScriptedNetwork(after([2 * MS]))
     result = offer(ClosedLoop, spec(think_s=0.008), network)
     assert result.record.responses == 100
-    assert [b - a for a, b in zip(network.sent_at, network.sent_at[1:], strict=False)] == [10 * MS] * 99
+    assert [b - a for a, b in pairwise(network.sent_at)] == [10 * MS] * 99
     assert result.in_flight_ns == 200 * MS
 
 
@@ -315,14 +316,14 @@ def test_open_requests_are_waited_for_shortly_and_never_counted() -> None:
 def test_parts_of_a_schedule_are_evenly_spaced_together() -> None:
     parts = [due_times(100.0, "constant", 0, part=part, parts=3) for part in range(3)]
     together = sorted(next(times) for times in parts for _ in range(100))
-    assert [b - a for a, b in zip(together, together[1:], strict=False)] == pytest.approx([S / 300] * 299, abs=1)
+    assert [b - a for a, b in pairwise(together)] == pytest.approx([S / 300] * 299, abs=1)
 
 
 def test_poisson_arrivals_repeat_for_a_seed_and_have_exponential_gaps() -> None:
     def gaps(seed: int, part: int = 0) -> list[int]:
         times = due_times(1_000.0, "poisson", 0, seed, part, 2)
         dues = [next(times) for _ in range(20_000)]
-        return [b - a for a, b in zip(dues, dues[1:], strict=False)]
+        return [b - a for a, b in pairwise(dues)]
 
     assert gaps(1) == gaps(1)
     assert gaps(1) != gaps(2)
@@ -340,5 +341,3 @@ def test_the_series_doubles_its_step_and_keeps_its_sums() -> None:
     assert sum(series.responses) == result.record.responses
     assert sum(series.latency_sum_us) == result.record.responses * 40_000
     assert set(series.latency_max_us) == {40_000}
-
-

@@ -117,6 +117,7 @@ def _stop(workers: Sequence[_Worker]) -> list[Part]:
 
 
 @atexit.register
-def _end_all() -> None:
+def end_idle() -> None:
+    """End the worker processes that wait for work."""
     while _idle:
         _idle.pop().end()
