@@ -25,7 +25,7 @@ class Scratch:
     """
 
     def __init__(self, purpose: str, *, owner: User | None = None, needs_mb: int = 1) -> None:
-        with explained(f"find a temporary folder for {purpose}"):
+        with _explained(f"find a temporary folder for {purpose}"):
             parent = Path(tempfile.gettempdir())
         free_mb = shutil.disk_usage(parent).free >> 20
         if free_mb < needs_mb:
@@ -39,7 +39,7 @@ class Scratch:
                 "set TMPDIR to a folder that all users can enter"
             )
         self._owner = owner
-        with explained(f"make a folder for {purpose} under {parent}"):
+        with _explained(f"make a folder for {purpose} under {parent}"):
             self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}-"))
             self._mark = (self.path / MARK).open("x")
             fcntl.flock(self._mark, fcntl.LOCK_EX)
@@ -49,7 +49,7 @@ class Scratch:
     def folder(self, name: str) -> Path:
         """Make the private folder `name` inside."""
         made = self.path / name
-        with explained(f"make {made}"):
+        with _explained(f"make {made}"):
             made.mkdir(0o700)
             self._give(made)
         return made
@@ -57,7 +57,7 @@ class Scratch:
     def file(self, name: str, text: str) -> Path:
         """Write the private file `name` inside."""
         made = self.path / name
-        with explained(f"write {made}"):
+        with _explained(f"write {made}"):
             made.touch(0o600)
             made.write_text(text)
             self._give(made)
@@ -66,7 +66,7 @@ class Scratch:
     def copy(self, source: Path, name: str, ignore: tuple[str, ...] = ()) -> Path:
         """Copy the folder `source`, without the files that match `ignore`, to `name` inside."""
         made = self.path / name
-        with explained(f"copy {source} to {made}"):
+        with _explained(f"copy {source} to {made}"):
             shutil.copytree(source, made, ignore=shutil.ignore_patterns(*ignore))
             for path in (made, *made.rglob("*")):
                 self._give(path)
@@ -89,7 +89,7 @@ class Scratch:
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
+def _explained(what: str) -> Iterator[None]:
     """Turn an `OSError` into a `LabError` that says `what` failed."""
     try:
         yield
@@ -101,19 +101,23 @@ def sweep() -> tuple[list[Path], list[Path]]:
     """Remove the marked folders of ours that nobody uses any more; return those removed and those still in use."""
     removed, in_use = [], []
     for folder in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*")):
-        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+        if folder.is_symlink():
             continue
         try:
-            mark = os.open(folder / MARK, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            mark = (folder / MARK).open()
         except OSError:
-            continue  # not marked: not ours
-        try:
-            fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            in_use.append(folder)
-        else:
-            shutil.rmtree(folder)
+            continue  # not marked or not to be touched by us: not ours
+        with mark:
+            if os.fstat(mark.fileno()).st_uid != os.geteuid():
+                continue
+            try:
+                fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                in_use.append(folder)
+                continue
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                raise LabError(f"can't remove {folder}: {error.strerror}; remove it by hand") from error
             removed.append(folder)
-        finally:
-            os.close(mark)
     return removed, in_use
