@@ -185,6 +185,9 @@ def test_database_work_is_cpu() -> None:
     assert finding("database-work-is-cpu", launches(of, target=0.97, database=0.2), [of]).status == "present"
     assert finding("database-work-is-cpu", launches(of, target=0.5, database=0.2), [of]).status == "absent"
     assert finding("database-work-is-cpu", launches(cell()), [cell()]).status == "not-measured"
+    lonely = cell(service="postgresql", concurrency=1, id_="lonely")  # bound by its one connection, which proves nothing
+    both = [*launches(of, target=0.97), *launches(lonely, rps=300, target=0.4)]
+    assert finding("database-work-is-cpu", both, [of, lonely]).status == "present"
     sleeping = cell(service="postgresql", workload="db-wait")
     assert finding("database-work-is-cpu", launches(sleeping, target=0.97), [sleeping]).status == "not-measured"
 

@@ -51,15 +51,19 @@ OCCUPIED = 0.9  # of the connections: the others are between an answer and the n
 class Evidence:
     """What was observed over some time under load; whatever wasn't is ``None``.
 
-    `error_share`: failed of all requests. `connections` and `rate`: what was offered (`rate` only in an open loop).
-    `late_ms_p99`: how long after its due time a request was sent. `response_ms`: the mean response time.
-    `generator_busiest`: utilisation of its busiest process; `generator_cpu`: all its processes. `target_processes`: those
-    that run Python code; `slots`: requests that it works on at a time, workers x threads (``None``: no limit, as in an event
-    loop). `database_cpu` is 0 where no service takes part, `database_cores` what it may use. `together`: generator and service
-    share their `database_cores`; `target_shares`: the target shares `target_cores` with both; `quota`: cores that all may use
-    together. `active`, `lock_waits`: mean
-    sessions executing, or waiting for locks, at the service; `pool`: connections that the target may open, all processes
-    together. `ping_us`: a round trip to the service.
+    The load: `error_share`, failed of all requests; `connections` and `rate`, what was offered (`rate` in an open loop only);
+    `late_ms_p99`, how long after its due time a request was sent; `response_ms`, the mean response time.
+
+    The generator: `generator_busiest`, the utilisation of its busiest process, and `generator_cpu`, of all of them.
+
+    The target: `target_processes`, those that run its Python code; `slots`, the requests that it works on at a time, workers
+    x threads (``None``: no limit, as in an event loop); `pool`, the connections to the service that all its processes may open;
+    `target_shares`, whether the others run on its `target_cores` too.
+
+    The service: `database_cpu`, 0 where none takes part; `database_cores`, what it may use; `together`, whether it shares those
+    with the generator; `active` and `lock_waits`, mean sessions that execute, or wait for locks; `ping_us`, a round trip to it.
+
+    `quota`: cores that all together may use.
     """
 
     error_share: float | None = None
@@ -124,7 +128,7 @@ class Evidence:
 
 
 def _known(parts: dict[str, float | None]) -> dict[str, float]:
-    return {name: cpu for name, cpu in parts.items() if cpu is not None}
+    return {name: cpu for name, cpu in parts.items() if cpu}
 
 
 def decide(evidence: Evidence) -> tuple[BoundBy, str]:

@@ -36,7 +36,7 @@ def evidence(cell: Cell, trials: Sequence[Trial], environment: Environment) -> E
         generator_ceiling=_ceiling(cell, blocks, environment),
         target_cpu=blocks.cores(lambda trial: target_s(trial.cpu)),
         target_cores=blocks.trials[-1].target_cores,
-        target_processes=workers,
+        target_processes=workers if ran else None,  # a program of ours without the label has one process
         target_shares=target_shares,
         slots=workers * threads if threads else None,
         database_cpu=_database_cpu(cell, blocks),

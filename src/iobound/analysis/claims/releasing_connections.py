@@ -13,7 +13,7 @@ LITTLE = 0.1  # of the gap: then it isn't
 
 
 def judge(results: Results) -> list[ClaimResult]:
-    """Compare the time in which a core serves one request more slowly with the round trips of releasing a connection.
+    """Compare how much further apart the synchronous program's answers are with the round trips of releasing a connection.
 
     A release is at most the transaction control that the database counted, each command a round trip. What it costs in CPU
     takes a profile to tell, which this experiment doesn't have.
@@ -51,8 +51,8 @@ def _judge(results: Results, flask: CellSummary | None, starlette: CellSummary |
         return None, "fails", "there is no difference to explain: the synchronous program isn't slower here"
     share = commands * ping_us / gap_us
     told = (
-        f"the synchronous program takes {figure(gap_us)} us more a request; its {commands:.1f} transaction commands a request "
-        f"are round trips of {figure(ping_us)} us, {share:.0%} of that"
+        f"the synchronous program's answers are {figure(gap_us)} us further apart; its {commands:.1f} transaction commands a "
+        f"request are round trips of {figure(ping_us)} us, {share:.0%} of that"
     )
     if share >= MOST:
         return Interval(estimate=share), "holds", told

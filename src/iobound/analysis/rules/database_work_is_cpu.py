@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from iobound.analysis.results import Results
 from iobound.analysis.words import figure, listed
 from iobound.records import CellSummary, Evidence, Finding
 
 RULE = "database-work-is-cpu"
-MOST = 0.5  # of the cells, or of the response time
+MOST = 0.5  # of the targets, or of the response time
 
 
 def judge(results: Results) -> Finding:
-    """Count the cells with a service whose limit was CPU; show how much of an unhurried response time was CPU.
+    """Count the targets whose limit was CPU where they answered most; show how much of an unhurried response time was CPU.
 
     Workloads in which the service is asked to sleep are left out: they wait because they are told to.
     """
     at_work = [cell for cell in results.own if cell.service and not cell.workload.startswith("db-wait")]
-    capacity = [cell for cell in at_work if cell.view == "capacity" and not cell.at_least]
+    capacity = _fullest(cell for cell in at_work if cell.view == "capacity" and not cell.at_least)
     if not capacity:
         return Finding(rule=RULE, status="not-measured", statement="No cell with a database or cache says what bound it.")
     computing = [cell for cell in capacity if cell.bound_by in {"target-cpu", "database-cpu"}]
     unhurried = [(cell, share) for cell in at_work if cell.view == "fixed-rate" and (share := _on_cpu(cell)) is not None]
     evidence = [
-        Evidence(what="cells bound by CPU", observed=len(computing) / len(capacity), threshold=MOST, unit="of the cells"),
+        Evidence(what="bound by CPU", observed=len(computing) / len(capacity), threshold=MOST, unit="of the targets"),
         *(
             Evidence(
                 what="CPU of target and service, at the fixed rate",
@@ -34,9 +36,9 @@ def judge(results: Results) -> Finding:
             for cell, share in unhurried
         ),
     ]
-    count = f"{len(computing)} of {len(capacity)} cells with a database or cache were bound by CPU"
+    count = f"{len(computing)} of {len(capacity)} targets with a database or cache, driven to their most, were bound by CPU"
     if len(computing) <= MOST * len(capacity):
-        statement = f"{count}; the others waited, which is what concurrency can hide."
+        statement = f"{count}; the others had CPU to spare."
         return Finding(rule=RULE, status="absent", statement=statement, evidence=evidence)
     return Finding(
         rule=RULE,
@@ -46,6 +48,14 @@ def judge(results: Results) -> Finding:
         evidence=evidence,
         advice="A concurrency model hides waiting, of which there is little here. Save CPU instead: driver, ORM, rows, JSON.",
     )
+
+
+def _fullest(cells: Iterable[CellSummary]) -> list[CellSummary]:
+    """Return of each target and workload the cell with the most requests a second, whatever its connections."""
+    most: dict[tuple[str, str], CellSummary] = {}
+    for cell in sorted(cells, key=lambda cell: cell.requests_per_second.estimate if cell.requests_per_second else 0.0):
+        most[cell.target, cell.workload] = cell
+    return list(most.values())
 
 
 def _on_cpu(cell: CellSummary) -> float | None:
