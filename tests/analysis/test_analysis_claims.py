@@ -10,7 +10,7 @@ from analysis_builders import cell, comparison, failure, header, plan, trial
 from analysis_tour import Program, capacity, tour
 
 from iobound.analysis.judging import judge
-from iobound.records import ClaimResult, Observation, RunHeader
+from iobound.records import ClaimResult, Observation, RunHeader, Trial
 
 
 def by_statement(claims: Sequence[ClaimResult], *parts: str) -> ClaimResult:
@@ -88,6 +88,14 @@ def test_a_ratio_that_a_server_for_production_changes_holds_only_as_published() 
     claim = by_statement(judge(header(whole), [*seen, *blocks]).claims, "three-times")
     assert claim.result == "holds-only-when"
     assert "starlette/uvicorn-uvloop against flask/gunicorn-gthread is 1.3x" in claim.because
+
+
+def test_one_launch_decides_no_ratio() -> None:
+    of, seen = tour()
+    once = [each for each in seen if isinstance(each, Trial) and each.launch == 0]
+    claim = by_statement(judge(of, once).claims, "six-times")
+    assert claim.result == "not-measured"
+    assert "one launch" in claim.because
 
 
 def test_releasing_connections_isnt_claimed_without_a_profile() -> None:

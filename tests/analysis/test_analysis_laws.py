@@ -97,7 +97,8 @@ def test_many_stalls_are_told() -> None:
 def test_a_result_of_the_generator_alone_is_audited() -> None:
     assert laws.audit_load(load()) == []
     lie: LoadResult = load(latency=histogram({40: 1000}), unanswered=-1)
-    assert laws.audit_load(lie)
+    assert laws.audit_load(lie) == ["unanswered is negative (-1)"]
+    assert laws.audit_load(load(seconds=1.0, latency="", in_flight_mean=math.nan)) == ["in_flight_mean is nan"]
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,11 @@ def _of_block(trial: Trial, workload: Workload, cores: int | None) -> Iterator[s
 
 def audit_load(load: LoadResult) -> list[str]:
     """Return what one result of a load engine breaks by itself, each with its arithmetic in words."""
+    impossible = list(_impossible(load))
+    if impossible:
+        return impossible
     latencies = latency.decode(load.latency)
     return [
-        *_impossible(load),
         *_counts(load),
         *disordered(latencies.summary() or {}),
         *_latencies(load, latencies),

@@ -151,7 +151,7 @@ def _ratio_here(
     ratio = results.ratio(contender)
     if ratio is None or ratio.ratio is None or ratio.baseline != baseline.id:
         return None, "not-measured", "the pair was not measured side by side"
-    if ratio.verdict == "not-ranked" and ratio.ratio.low is not None:
+    if ratio.verdict == "not-ranked":
         return None, "not-measured", f"not ranked: {ratio.reason}"
     bounds = f"bound by {contender.bound_by} and {baseline.bound_by}"
     result: Holds = "holds" if _overlaps(ratio.ratio, times) else "fails"
