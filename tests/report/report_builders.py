@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 
+from hdrh.histogram import HdrHistogram
+
 from iobound.records import (
     SCHEMA,
     BoundBy,
@@ -15,18 +17,25 @@ from iobound.records import (
     Comparison,
     Control,
     CpuPerRequest,
+    CpuUse,
     Ending,
     Environment,
     Evidence,
     Failure,
     Finding,
+    GeneratorUse,
     Interval,
     Judgement,
+    LoadResult,
+    Noise,
+    Observation,
     Plan,
     Progress,
     Ratio,
     RunHeader,
     ServiceInfo,
+    TimeSeries,
+    Trial,
     View,
     Workload,
 )
@@ -301,7 +310,7 @@ def tour_cells() -> list[CellSummary]:
         ("starlette-redis-as-published", 2610.0, (310.0, 62.0, 11.0)),
     )
     for target, service_cpu, curve_ in (
-        ("flask/gunicorn-gthread/psycopg", (900.0, 140.0, 190.0), {1: 640.0, 10: 905.0, 100: 880.0}),
+        ("flask/gunicorn-gthread/psycopg", (900.0, 140.0, 190.0), {1: 610.0, 10: 905.0, 100: 880.0}),
         ("starlette/uvicorn-uvloop/asyncpg", (430.0, 90.0, 180.0), {1: 980.0, 10: 1830.0, 100: 1790.0}),
         ("aiohttp/aiohttp-server/psycopg-async", (520.0, 110.0, 185.0), {1: 810.0, 10: 1490.0, 100: 1310.0}),
         ("bare-wsgi/gunicorn-sync/psycopg", (210.0, 60.0, 170.0), {1: 1240.0, 10: 2350.0, 100: 1990.0}),
@@ -511,3 +520,70 @@ def tour() -> tuple[RunHeader, Judgement]:
     cells = tour_cells()
     made = plan(cells, QUESTIONS)
     return header(made), judgement(cells, made)
+
+
+def block(cell: Cell, comparison: str, launch: int, rps: float, *, control: bool = False, failed: int = 0) -> Trial:
+    """One quiet block of a second, in which a target on one core is the limit."""
+    median_ms = 1000 * cell.concurrency / rps
+    latencies = HdrHistogram(1, 3_600_000_000_000, 3)
+    latencies.record_value(round(median_ms * 1e6), round(rps))
+    steps = 10
+    return Trial(
+        cell=cell.id,
+        comparison=comparison,
+        launch=launch,
+        block=0,
+        control=control,
+        started=float(launch),
+        load=LoadResult(
+            engine=cell.engine,
+            started=0.0,
+            seconds=1.0,
+            connections=cell.concurrency,
+            rate=None,
+            requests=round(rps) + failed + cell.concurrency,
+            responses=round(rps),
+            unanswered=cell.concurrency,
+            status={"200": round(rps), **({"500": failed} if failed else {})},
+            errors={"bad-status": failed} if failed else {},
+            connects=cell.concurrency,
+            bytes_received=round(rps) * 120,
+            in_flight_mean=cell.concurrency,
+            latency=latencies.encode().decode(),
+            series=TimeSeries(
+                step_ms=100.0,
+                responses=[round(rps / steps)] * steps,
+                failures=[failed // steps] * steps,
+                latency_sum_us=[round(rps / steps * median_ms * 1e3)] * steps,
+                latency_max_us=[round(median_ms * 1e3)] * steps,
+            ),
+            generator=GeneratorUse(
+                processes=1,
+                cpu_user_s=0.02,
+                cpu_system_s=0.01,
+                utilisation=0.03,
+                late_ms_p99=None,
+                ceiling_requests_per_second=41_200.0,
+            ),
+        ),
+        cpu=CpuUse(target_user_s=0.8, target_system_s=0.18, database_s=0.0, other_s=0.01),
+        target_cores=1,
+        service=None,
+        noise=Noise(steal=0.0, foreign=0.01, pressure=0.0, quiet=True, because=None),
+        ran={"python": "3.11.2", "workers": "1"},
+    )
+
+
+def measured(failed: int = 0) -> tuple[RunHeader, list[Observation]]:
+    """A run of two targets, not yet judged; `failed` of the requests of each block were answered 500."""
+    of = plan(
+        [summary("slow", 1000.0, workload="plain", service=None), summary("fast", 3000.0, workload="plain", service=None)], {}
+    )
+    (comparison,) = of.comparisons
+    observations: list[Observation] = []
+    for launch, around_it in enumerate((0.99, 1.0, 1.01)):
+        for cell, rps in zip(of.cells, (1000.0, 3000.0), strict=True):
+            observations.append(block(cell, comparison.id, launch, rps * around_it, failed=failed))
+        observations.append(block(of.cells[0], comparison.id, launch, 1000.0 * around_it, control=True))
+    observations.append(Ending(comparison=comparison.id, why="launches", seconds=9.0))
+    return header(of), observations

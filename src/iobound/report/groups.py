@@ -91,9 +91,9 @@ def against(cell: CellSummary, plan: Plan, judgement: Judgement) -> str:
     """Write how `cell` compares with the baseline of its comparison, or that it is the baseline."""
     if any(comparison.id == cell.comparison and comparison.baseline == cell.id for comparison in plan.comparisons):
         return "baseline"
-    if not cell.valid:
-        return "not ranked"
     found = [ratio for ratio in judgement.ratios if ratio.cell == cell.id and ratio.comparison == cell.comparison]
+    if not cell.valid or (cell.at_least and all(ratio.verdict == "not-ranked" for ratio in found)):
+        return "not ranked"  # what bound the cell stands beside it and is the reason
     return "; ".join(words.ratio(ratio) for ratio in found) or "–"
 
 

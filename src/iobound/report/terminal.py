@@ -112,7 +112,7 @@ def _published(judgement: Judgement, cells: dict[str, CellSummary]) -> Table:
             _text(f"{words.published(claim)}\n{claim.unit}"),
             _text(f"{words.here(claim, cell)}\n{words.times(claim, cell)}"),
             _bound(claim.bound_here) if claim.here else "–",
-            _text(f"{words.HOLDS[claim.result]}\n{claim.because}"),
+            words.HOLDS[claim.result],
         )
     return table
 

@@ -103,7 +103,7 @@ def bound(value: BoundBy | None) -> str:
 
 def _decimals(value: float) -> int:
     size = abs(value)
-    return 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 or size == 0 else 4
+    return 0 if size >= 100 or size == 0 else 1 if size >= 10 else 2 if size >= 0.1 else 4
 
 
 def number(value: float) -> str:
@@ -117,8 +117,11 @@ def share(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Write a mean count."""
-    return "–" if value is None else f"{value:,.2f}".rstrip("0").rstrip(".")
+    """Write a figure that may be a whole number: without zeros at the end of its decimals."""
+    if value is None:
+        return "–"
+    text = number(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def interval(value: Interval | None, unit: str = "") -> str:
@@ -156,8 +159,8 @@ def target_cpu(cell: CellSummary) -> str:
 
 
 def database_cpu(cell: CellSummary) -> str:
-    """Write the CPU a request of a valid cell's database."""
-    return estimate(cell.cpu_us_per_request.database) if cell.valid and cell.cpu_us_per_request else "–"
+    """Write the CPU a request of a valid cell's database or cache."""
+    return estimate(cell.cpu_us_per_request.database) if cell.valid and cell.service and cell.cpu_us_per_request else "–"
 
 
 def why(cell: CellSummary) -> str:
@@ -176,7 +179,7 @@ def ratio(value: Ratio) -> str:
 
 def published(claim: ClaimResult) -> str:
     """Write the published figure of a claim."""
-    return "–" if claim.published is None else number(claim.published)
+    return count(claim.published)
 
 
 def here(claim: ClaimResult, cell: CellSummary | None) -> str:
@@ -204,8 +207,8 @@ def control(value: Control) -> str:
 
 def evidence(value: Evidence, cell: CellSummary | None) -> str:
     """Write what was observed beside the threshold it was held against."""
-    observed = "not observed" if value.observed is None else f"{number(value.observed)} {value.unit}".rstrip()
-    threshold = "" if value.threshold is None else f" (threshold {number(value.threshold)})"
+    observed = "not observed" if value.observed is None else f"{count(value.observed)} {value.unit}".rstrip()
+    threshold = "" if value.threshold is None else f" (threshold {count(value.threshold)})"
     where = "" if value.cell is None else f", {value.cell}" if cell is None else f", {cell.target} on {cell.workload}"
     return f"{value.what}: {observed}{threshold}{where}"
 
