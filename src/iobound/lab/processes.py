@@ -6,6 +6,7 @@ import json
 import os
 import random
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -128,6 +129,14 @@ def spawn(
         guarding.wait()
         raise LabError(f"can't start {argv[0]}: {answer['error']}")
     return Guarded(guarding, answer["pid"], written, patience_s=grace_s + 10)
+
+
+def in_turn(preparation: Sequence[str], program: Sequence[str]) -> list[str]:
+    """Return a command that runs `preparation`, keeps quiet what it prints, and where it went well becomes `program`.
+
+    One guard then guards both, so that a killed iobound leaves nothing behind at any moment.
+    """
+    return ["/bin/sh", "-c", f"{shlex.join(preparation)} >/dev/null && exec {shlex.join(program)}"]
 
 
 def tree(pid: int) -> list[int]:

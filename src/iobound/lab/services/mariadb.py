@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shlex
 import shutil
 import signal
 import threading
@@ -25,7 +24,7 @@ from pymysql.connections import Connection
 from iobound import dataset
 from iobound.errors import LabError, Unavailable
 from iobound.lab import urls
-from iobound.lab.processes import LOOPBACK, free_port, spawn, wait_until
+from iobound.lab.processes import LOOPBACK, free_port, in_turn, spawn, wait_until
 from iobound.lab.scratch import Scratch
 from iobound.lab.service import Activity, Counters, Leftovers, ServiceOptions, median_us
 from iobound.lab.unprivileged import user
@@ -308,6 +307,7 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, int]
         "max_connections": options.max_connections,
         "back_log": options.max_connections,
         "character-set-server": "utf8mb4",
+        "log_warnings": 1,  # not every aborted connection, for the log is kept in memory
         "innodb_buffer_pool_size": "128M",
         "innodb_flush_log_at_trx_commit": int(options.durable),
         "innodb_doublewrite": int(options.durable),
@@ -316,11 +316,7 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, int]
     defaults = f"--defaults-file={scratch.file('my.cnf', text)}"
     process = exits.enter_context(
         spawn(
-            # one guard for both, so that a killed iobound leaves nothing behind at any moment
-            [
-                *("/bin/sh", "-c"),
-                f"{shlex.join([install, defaults, '--skip-test-db'])} >/dev/null && exec {shlex.join([server, defaults])}",
-            ],
+            in_turn([install, defaults, "--skip-test-db"], [server, defaults]),
             env={"PATH": os.defpath, "LC_ALL": "C"},
             cwd=scratch.path,
             cpus=options.cpus,

@@ -11,7 +11,6 @@ import importlib.util
 import os
 import re
 import secrets
-import shlex
 import shutil
 import signal
 from collections import Counter
@@ -28,7 +27,7 @@ from psycopg.sql import Literal as Constant
 from iobound import dataset
 from iobound.errors import LabError, Unavailable
 from iobound.lab import urls
-from iobound.lab.processes import LOOPBACK, free_port, spawn, wait_until
+from iobound.lab.processes import LOOPBACK, free_port, in_turn, spawn, wait_until
 from iobound.lab.scratch import Scratch
 from iobound.lab.service import Activity, Counters, Leftovers, ServiceOptions, median_us
 from iobound.lab.unprivileged import reaches, user
@@ -341,8 +340,7 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, str,
     postgres = [str(folder / "postgres"), "-D", str(data), "-c", f"config_file={config}"]
     server = exits.enter_context(
         spawn(
-            # one guard for both, so that a killed iobound leaves nothing behind at any moment
-            ["/bin/sh", "-c", f"{shlex.join(initdb)} >/dev/null && exec {shlex.join(postgres)}"],
+            in_turn(initdb, postgres),
             env={"PATH": os.defpath, "LC_ALL": "C"},
             cwd=scratch.path,
             cpus=options.cpus,
@@ -383,6 +381,7 @@ def _settings(options: ServiceOptions, port: int, binaries: Path, access: Path) 
     yield "max_connections", str(options.max_connections)
     yield "shared_buffers", "128MB"
     yield "max_wal_size", "1GB"
+    yield "log_min_messages", "log"  # not the errors of statements, for the log is kept in memory
     yield "fsync", flushes
     yield "synchronous_commit", flushes
     yield "full_page_writes", flushes
