@@ -38,10 +38,8 @@ def kill_descendants() -> None:
 
 def main() -> None:
     """Start the program of the order, wait for its end or for ours to be asked for, and clear up."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, lambda *_: None
-        )  # only the end of standard input stops us; not SIG_IGN: programs would inherit it
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # only the end of standard input stops us
+        signal.signal(number, lambda *_: None)  # not SIG_IGN, which the program would inherit
     order = json.loads(sys.stdin.buffer.readline())
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
