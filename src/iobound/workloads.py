@@ -18,7 +18,7 @@ from iobound.records import Workload
 
 Need = Literal["nothing", "sql", "cache", "sleeping-sql"]
 
-ROTATION = 64  # different requests that a block rotates through
+ROTATION = 60  # different requests that a block rotates through
 
 
 def canonical(value: object) -> bytes:

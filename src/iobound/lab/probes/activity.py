@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from types import TracebackType
 
+from iobound.errors import LabError
 from iobound.lab.service import Activity, Service
 
 INTERVAL_S = 0.1
@@ -33,7 +34,10 @@ class ActivityProbe:
 
     def _sample(self) -> None:
         while not self._ended.wait(INTERVAL_S):
-            activity = self._service.activity(self._url)
+            try:
+                activity = self._service.activity(self._url)
+            except LabError:
+                return  # the service is gone: whoever reads its counters next says so
             if activity is None:
                 return
             self._samples.append((time.monotonic(), activity))
