@@ -28,13 +28,12 @@ def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environmen
     services = {cell.service for cell in plan.cells if cell.service}
     names = {name for cell in plan.cells if (name := targets(cell.target).environment)}
     facts = host.facts()
-    if placement.quota is not None:
-        facts["CPU quota"] = f"{placement.quota:g} cores"
     if placement.sharing:
         facts["placement"] = placement.sharing
     return Environment(
         host=facts,
         cores=placement.cores,
+        quota=placement.quota,
         target_cores=placement.target,
         other_cores=sorted({*placement.services, *placement.generator}),
         shared_cores=None if placement.target_is_alone else placement.sharing,
@@ -84,6 +83,8 @@ def report(run: runs.Run) -> Judgement:
 
 def exit_code(judgement: Judgement) -> int:
     """Return 1 where an answer was wrong that no target declares wrong, 4 where no cell says anything, else 0."""
-    if any(failure.stage in {"verify", "account"} and not failure.expected for failure in judgement.not_measured):
+    wrong = any(failure.stage in {"verify", "account"} and not failure.expected for failure in judgement.not_measured)
+    lawless = any(finding.rule == "law-broken" and finding.status == "present" for finding in judgement.findings)
+    if wrong or lawless:
         return 1
     return 0 if any(cell.valid for cell in judgement.cells) else 4

@@ -82,7 +82,7 @@ class Service:
     sleeps: ClassVar[bool] = True
     flag: ClassVar[str | None] = "mysql"
 
-    def __init__(self, url: str, source: str, pids: list[int], exits: ExitStack) -> None:
+    def __init__(self, url: str, source: str, pids: list[int] | None, exits: ExitStack) -> None:
         self._url = url
         self._source = source
         self._pids = pids
@@ -102,7 +102,7 @@ class Service:
         """Start a private server, or connect to `options.url`."""
         with ExitStack() as exits:
             if options.url:
-                return cls(options.url, "url", [], exits)
+                return cls(options.url, "url", None, exits)
             url, pid = _start_private(options, exits)
             return cls(url, "PATH", [pid], exits)
 
@@ -138,7 +138,7 @@ class Service:
         ping = median_us(lambda: self._query("answer a ping", "SELECT 1"))
         return ServiceInfo(name=self.name, version=self._version, source=self._source, settings=dict(rows), ping_us=ping)
 
-    def pids(self) -> list[int]:
+    def pids(self) -> list[int] | None:
         """The server, which is one process."""
         return self._pids
 

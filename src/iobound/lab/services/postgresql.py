@@ -75,7 +75,7 @@ class Service:
     sleeps: ClassVar[bool] = True
     flag: ClassVar[str | None] = "postgres"
 
-    def __init__(self, url: str, source: str, pids: list[int], exits: ExitStack) -> None:
+    def __init__(self, url: str, source: str, pids: list[int] | None, exits: ExitStack) -> None:
         self._url = url
         self._source = source
         self._pids = pids
@@ -94,7 +94,7 @@ class Service:
         """Start a private server, or connect to `options.url`."""
         with ExitStack() as exits:
             if options.url:
-                return cls(options.url, "url", [], exits)
+                return cls(options.url, "url", None, exits)
             url, source, pid = _start_private(options, exits)
             return cls(url, source, [pid], exits)
 
@@ -139,7 +139,7 @@ class Service:
         ping = median_us(lambda: self._query("answer a ping", "SELECT 1"))
         return ServiceInfo(name=self.name, version=version, source=self._source, settings=values, ping_us=ping)
 
-    def pids(self) -> list[int]:
+    def pids(self) -> list[int] | None:
         """The postmaster, whose children are the backends."""
         return self._pids
 

@@ -52,7 +52,7 @@ class Service:
     sleeps: ClassVar[bool] = False
     flag: ClassVar[str | None] = "valkey"
 
-    def __init__(self, url: str, source: str, pids: list[int], exits: ExitStack) -> None:
+    def __init__(self, url: str, source: str, pids: list[int] | None, exits: ExitStack) -> None:
         self._source = source
         self._pids = pids
         self._filled = False
@@ -71,7 +71,7 @@ class Service:
         """Start a private server, or take an empty database of the one at `options.url`. It is never durable."""
         with ExitStack() as exits:
             if options.url:
-                return cls(options.url, "url", [], exits)
+                return cls(options.url, "url", None, exits)
             url, source, pid = _start_private(options, exits)
             return cls(url, source, [pid], exits)
 
@@ -112,7 +112,7 @@ class Service:
         version = server.get("valkey_version") or server["redis_version"]
         return ServiceInfo(name=self.name, version=version, source=self._source, settings=settings, ping_us=ping)
 
-    def pids(self) -> list[int]:
+    def pids(self) -> list[int] | None:
         """The server."""
         return self._pids
 
