@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from iobound import workloads
@@ -43,6 +45,32 @@ def test_the_table_names_targets_and_counts():
     assert "flask/werkzeug" in said.stdout
     assert "3 of 3" in said.stdout
     assert said.stdout.splitlines()[-1] == "2 verified"
+
+
+def test_the_same_reason_is_told_once():
+    said = verify(
+        *[f"bare-wsgi/{server}/pymysql" for server in ("werkzeug", "gunicorn-sync")], "--mysql", "mysql://a:b@127.0.0.1:9/c"
+    )
+    assert said.returncode == 3
+    assert "bare-wsgi/werkzeug/pymysql and 1 more: " in said.stdout
+    assert said.stdout.splitlines()[-1] == "2 unavailable"
+
+
+def test_interrupted_it_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    command = [sys.executable, "-m", "iobound", "verify", "--json"]
+    verifying = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert verifying.stderr
+    for line in verifying.stderr:
+        if "/" in line:  # the first target was verified, others are being launched
+            break
+    verifying.send_signal(signal.SIGINT)
+    said, _ = verifying.communicate(timeout=30)
+    assert (verifying.returncode, said) == (130, "")
+    assert list(tmp_path.iterdir()) == []
+    assert not [
+        process for process in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(process.info["cmdline"] or [])
+    ]
 
 
 def test_an_unknown_target_is_answered_with_the_nearest():

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import click
 import msgspec
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from iobound.cli import options
@@ -19,7 +18,7 @@ from iobound.errors import LabError
 from iobound.lab import catalogue, environments
 from iobound.lab.catalogue import Target
 from iobound.lab.laboratory import Laboratory
-from iobound.measure.conformance import Ground, Verdict, conform, cover
+from iobound.measure.conformance import AS_EXPECTED, Ground, Verdict, conform, cover
 
 COLOURS = {"verified": "green", "failed": "red", "unavailable": "yellow"}
 
@@ -54,8 +53,8 @@ def command(names: tuple[str, ...], all_targets: bool, as_json: bool, **urls: st
 
 
 def check(chosen: list[Target], laboratory: Laboratory, progress: Bar) -> Iterator[Verdict]:
-    """Yield the verdict on each target in turn, some being checked at a time; what this machine lacks is found out first."""
-    missing = {target.name: reason for target in chosen if (reason := lacks(target, laboratory, progress))}
+    """Yield the verdict on each target in turn; several are launched at a time."""
+    missing = prepare(chosen, laboratory, progress)
     grounds = {name: Ground(service) for name, service in laboratory.services.items()}
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         running = {
@@ -73,33 +72,42 @@ def check(chosen: list[Target], laboratory: Laboratory, progress: Bar) -> Iterat
             pool.shutdown(cancel_futures=True)
 
 
-def lacks(target: Target, laboratory: Laboratory, progress: Bar) -> str | None:
-    """Say what `target` needs and can't have here; its service runs and its environment is built where nothing."""
-    try:
-        if target.service:
-            progress(f"starting {target.service}", 0)
-            laboratory.service(target.service)
-        progress(f"building the environment {target.environment!r}", 0)
-        environments.environment(target.environment)
-    except LabError as error:
-        return str(error)
-    return target.unavailable()
+def prepare(chosen: list[Target], laboratory: Laboratory, progress: Bar) -> dict[str, str]:
+    """Start the services and build the environments of targets; return, by target, what can't be had."""
+    lacking: dict[str, str] = {}
+    for name in sorted({target.service for target in chosen if target.service}):
+        progress(f"starting {name}", 0)
+        try:
+            laboratory.service(name)
+        except LabError as error:
+            lacking[name] = str(error)
+    for name in sorted({target.environment for target in chosen}):
+        progress(f"building the environment {name!r}", 0)
+        try:
+            environments.environment(name)
+        except LabError as error:
+            lacking[name] = str(error)
+    reasons = {
+        target.name: target.unavailable() or lacking.get(target.environment) or lacking.get(target.service or "")
+        for target in chosen
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def show(verdicts: list[Verdict]) -> None:
-    """Print a table of the verdicts with the workloads that were right, and what was wrong."""
-    table = Table("target", "status", "workloads", "why", box=None)
+    """Print a table of the verdicts with the number of workloads that were right, then what was wrong."""
+    table = Table("target", "status", "workloads", box=None, pad_edge=False)
     for verdict in verdicts:
         right = sum(outcome == "verified" for outcome in verdict.workloads.values())
-        colour = COLOURS[verdict.status]
         count = f"{right} of {len(verdict.workloads)}" if verdict.workloads else ""
-        table.add_row(verdict.target, f"[{colour}]{verdict.status}", count, escape(why(verdict)))
+        table.add_row(verdict.target, f"[{COLOURS[verdict.status]}]{verdict.status}", count)
     Console().print(table)
+    reasons: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        expected = [f"{name} {outcome}" for name, outcome in verdict.workloads.items() if outcome.startswith(AS_EXPECTED)]
+        for reason in [*([verdict.reason] if verdict.reason else []), *expected]:
+            reasons.setdefault(reason, []).append(verdict.target)
+    for reason, (first, *others) in reasons.items():
+        click.echo(f"\n{first}{f' and {len(others)} more' if others else ''}: {reason}")
     counts = Counter(verdict.status for verdict in verdicts)
-    click.echo(", ".join(f"{count} {status}" for status, count in counts.items()))
-
-
-def why(verdict: Verdict) -> str:
-    """Say what else there is to say of a verdict: the reason, or which workloads fail as expected."""
-    expected = [f"{name}: {outcome}" for name, outcome in verdict.workloads.items() if outcome != "verified"]
-    return verdict.reason or "\n".join(expected)
+    click.echo("\n" + ", ".join(f"{count} {status}" for status, count in counts.items()))

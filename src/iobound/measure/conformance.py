@@ -18,6 +18,7 @@ from iobound.measure.verify import verify
 from iobound.records import Workload
 
 ROWS = Workload(name="sql-list").rows  # of the table that all of them are verified on
+AS_EXPECTED = "fails as expected"
 WORKLOADS = [Workload(name=name, wait_ms=1) for name in workloads.NAMES]
 
 
@@ -85,7 +86,7 @@ def _conform(url: str, target: Target, workload: Workload, ground: Ground | None
             verify(url, exchanges)
     except BadAnswer:
         if excuse:
-            return f"fails as expected: {excuse}"
+            return f"{AS_EXPECTED}: {excuse}"
         raise
     if excuse:
         raise BadAnswer(f"it works, but its file says that it fails: {excuse}")

@@ -44,13 +44,14 @@ def answers(url: str, exchanges: Iterable[Exchange], timeout_s: float = 10.0) ->
 def _check(asked: str, exchange: Exchange, status: int, body: bytes) -> None:
     if status != exchange.status and not (exchange.status is None and 200 <= status < 400):
         expected = "a success" if exchange.status is None else exchange.status
-        raise BadAnswer(f"{asked} answered {status} instead of {expected}: {body[:SHOWN].decode(errors='replace')}")
+        shown = " ".join(body[:SHOWN].decode(errors="replace").split())
+        raise BadAnswer(f"{asked} answered {status} instead of {expected}: {shown}")
     if exchange.answer is None or body == exchange.answer:
         return
     shorter = min(len(body), len(exchange.answer))
     at = next((place for place in range(shorter) if body[place] != exchange.answer[place]), shorter)
-    shown = slice(max(0, at - AROUND), at + AROUND)
+    around = slice(max(0, at - AROUND), at + AROUND)
     raise BadAnswer(
         f"{asked} answered {len(body)} bytes instead of {len(exchange.answer)}, the first wrong one at {at}: "
-        f"{body[shown]!r} instead of {exchange.answer[shown]!r}"
+        f"{body[around]!r} instead of {exchange.answer[around]!r}"
     )
