@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -32,13 +33,22 @@ class Position:
 
 @dataclass(frozen=True)
 class Subject:
-    """A running target, what it is asked and the service it works on (with the URL of its data)."""
+    """A running target, what it is asked and the service it works on (with the URL of its data).
+
+    `peers` are processes of this machine that aren't ours and that a target without a service of ours is connected to.
+    """
 
     target: RunningTarget
     exchanges: list[Exchange]
     ran: dict[str, str]
     service: Service | None
     data_url: str | None
+    peers: Sequence[int] = ()
+
+    @property
+    def database_roots(self) -> Sequence[int] | None:
+        """The processes that do the database's part of the work; ``None`` where they aren't ours to see."""
+        return self.service.pids() if self.service else self.peers
 
 
 def load_spec(cell: Cell, subject: Subject, laboratory: Laboratory, rate: float | None, seconds: float) -> LoadSpec:
@@ -75,7 +85,7 @@ def measure_block(
             sampled = probe.between(result.started, result.started + result.seconds) if probe else Sampled(None, None, None)
             use = service_use(counted, counted_after, sampled)
     target_user, target_system = after.target.since(before.target)
-    database = _database_s(service, before, after)
+    database = None if subject.database_roots is None else sum(after.database.since(before.database))
     return Trial(
         cell=cell.id,
         comparison=position.comparison,
@@ -113,16 +123,11 @@ class _Readings:
     def take(cls, subject: Subject, laboratory: Laboratory) -> _Readings:
         return cls(
             target=cpu.read([subject.target.pid]),
-            database=cpu.read((subject.service.pids() or []) if subject.service else []),
+            database=cpu.read(subject.database_roots or []),
             cores=noise.read(laboratory.placement.cores),
-            ours=cpu.read([os.getpid()]),  # iobound, its generator, and every target and service under its guards
+            # iobound, its generator, and every target and service under its guards
+            ours=cpu.read([os.getpid(), *subject.peers]),
         )
-
-
-def _database_s(service: Service | None, before: _Readings, after: _Readings) -> float | None:
-    if service is not None and service.pids() is None:
-        return None
-    return sum(after.database.since(before.database))
 
 
 def _generator_s(result: LoadResult) -> float:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from iobound.errors import IoboundError, LabError
 from iobound.lab.laboratory import Laboratory
+from iobound.lab.probes import peers
 from iobound.lab.targets import RunningTarget
 from iobound.load.spec import Exchange
 from iobound.measure.block import Position, Subject, measure_block
@@ -218,7 +219,8 @@ class _GroupSession:
             reason = f"{error} (expected: {expected})" if expected else str(error)
             self._fail(cell, comparison.id, launch, "verify", reason, expected=expected is not None)
             return None
-        return Subject(subject.target, exchanges, ran, subject.service, subject.data_url)
+        found = peers.of(subject.target.pid) if subject.service is None else []
+        return Subject(subject.target, exchanges, ran, subject.service, subject.data_url, found)
 
     def _block(self, cell: Cell, position: Position, subject: Subject) -> bool:
         """Measure one block, again while it is noisy; return whether there is an observation."""
