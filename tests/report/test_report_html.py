@@ -279,6 +279,7 @@ def test_would_notice_errors_and_requests(chromium: Chromium, tmp_path: Path) ->
 
 
 MEASURE = """<script>
+document.querySelectorAll("details").forEach(each => { each.open = true });
 const wide = [...document.querySelectorAll("main *")].filter(
     e => !e.closest("svg") && !e.closest(".scroll") && !e.closest("thead") && e.getBoundingClientRect().right > innerWidth + 1);
 const texts = [...document.querySelectorAll("svg text")].map(e => e.getBoundingClientRect().height).filter(h => h > 0);

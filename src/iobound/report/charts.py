@@ -87,7 +87,7 @@ class Canvas:
         text = re.sub(r"<svg[^>]*>", f'<svg viewBox="0 0 {width} {height}" aria-hidden="true">', text, count=1)
         text = re.sub(r' (?:aria-(?:label|roledescription)|role|pointer-events|class|stroke-miterlimit)="[^"]*"', "", text)
         text = re.sub(r'<path(?: aria-hidden="true")? d="(?:M0,0h0v0h0Z)?"[^>]*?(?:/>|></path>)', "", text)
-        return Markup(re.sub(r"(\.\d)\d+", r"\1", text))
+        return Markup(re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d)\d+", r"\1", tag[0]), text))
 
 
 # --- the charts -----------------------------------------------------------------------------------------------------
@@ -101,8 +101,8 @@ def _throughput(group: Group, view: View) -> Figure | None:
             "bound": words.bound(cell.bound_by),
             "concurrency": cell.concurrency,
             "rate": rate.estimate,
-            "low": rate.low,
-            "high": rate.high,
+            "low": None if cell.at_least else rate.low,
+            "high": None if cell.at_least else rate.high,
         }
         for cell in cells
         if cell.valid and (rate := cell.requests_per_second)
@@ -126,9 +126,8 @@ def _throughput(group: Group, view: View) -> Figure | None:
 def _whiskers(canvas: Canvas, rows: list[Row]) -> Plot:
     base = canvas.chart(rows).properties(width=FULL, height=alt.Step(36))
     y, title = _rows(), "requests/s"
-    interval = base.mark_rule(strokeWidth=2, yOffset=6).encode(
-        x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=_by_bound()
-    )
+    interval = base.transform_filter(_HAS_INTERVAL).mark_rule(strokeWidth=2, yOffset=6)
+    interval = interval.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=_by_bound())
     point = base.mark_point(filled=True, size=64, opacity=1, yOffset=6).encode(
         x=alt.X("rate:Q", title=title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=6)),
         y=y,
@@ -153,7 +152,8 @@ def _over_concurrency(canvas: Canvas, rows: list[Row]) -> Plot:
     def panel(name: str) -> Plot:
         base = canvas.chart([row for row in rows if row["name"] == name])
         line = base.mark_line(color="var(--muted)", strokeWidth=1.5).encode(x=x, y=y)
-        interval = base.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=_by_bound())
+        interval = base.transform_filter(_HAS_INTERVAL).mark_rule(strokeWidth=1.5)
+        interval = interval.encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q", color=_by_bound())
         point = base.mark_point(filled=True, size=52, opacity=1).encode(x=x, y=y, color=_by_bound(), shape=_by_shape())
         return (others + line + interval + point).properties(title=alt.TitleParams(text=words.wrapped(name, 30)))
 
@@ -219,7 +219,7 @@ def _progress(group: Group, view: View) -> Figure | None:
     x = alt.X("at:Q", title="seconds measured", scale=alt.Scale(nice=False), axis=alt.Axis(tickCount=4, grid=False))
     y = alt.Y(
         "value:Q",
-        title="requests/s" if rate else "largest latency, ms",
+        title="requests/s" if rate else "largest, ms",
         scale=alt.Scale(zero=True),
         axis=alt.Axis(tickCount=4),
     )
@@ -277,7 +277,7 @@ def _cpu(group: Group, view: View) -> Figure | None:
                 "part:N",
                 sort=None,
                 scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(title=None, orient="top", columns=5, symbolType="square", columnPadding=8),
+                legend=alt.Legend(title=None, orient="top", columns=3, symbolType="square", columnPadding=8),
             ),
             order="order:Q",
         )
@@ -306,6 +306,9 @@ def _cpu(group: Group, view: View) -> Figure | None:
 
 
 # --- their parts ----------------------------------------------------------------------------------------------------
+
+
+_HAS_INTERVAL = "datum.low !== null"
 
 
 def _of(view: View) -> str:

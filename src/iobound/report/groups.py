@@ -19,9 +19,9 @@ class Group:
     controls: list[Control]
 
     @property
-    def id(self) -> str:
-        """Return what links point to."""
-        return f"{self.experiment}-{self.workload}".replace(":", "-")
+    def key(self) -> tuple[str, str]:
+        """Return what tells this group from the others of a run."""
+        return self.experiment, self.workload
 
     @property
     def title(self) -> str:

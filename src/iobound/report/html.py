@@ -38,7 +38,7 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
     environment.filters["unbroken"] = lambda interval: interval.replace(", ", ",\u00a0")
     parts: Any = environment.get_template("parts.html").module
     shown = groups.group(judgement, header.plan)
-    pieces: dict[tuple[str, View, str], Markup] = {}
+    pieces: dict[tuple[tuple[str, str], View, str], Markup] = {}
     left_out: dict[str, dict[str, None]] = {}
 
     def page() -> str:
@@ -70,7 +70,7 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
                 made = piece(kind, group, view) if room > 0 else Markup()
                 room -= len(made.encode())
                 if room > 0:
-                    pieces[group.id, view, kind] = made
+                    pieces[group.key, view, kind] = made
                 else:
                     left_out.setdefault(name, {})[group.title] = None
     return page()
