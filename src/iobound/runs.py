@@ -70,6 +70,13 @@ def _drop_incomplete_line(trials: Path) -> None:
             file.truncate(content.rfind(b"\n") + 1)
 
 
+def write(folder: Path, name: str, text: str) -> Path:
+    """Write a file beside the observations of a run and return its path; raises `LabError` where it can't be written."""
+    with _writing(folder):
+        (folder / name).write_text(text)
+    return folder / name
+
+
 class Run:
     """A run folder that was read. `cut_off` says that the last line of the trials was incomplete and left out."""
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.console import Console
 
 from iobound import runs
 from iobound.analysis import across
@@ -89,7 +88,7 @@ def command(
     if as_json:
         click.echo(json.render(run.header, judgement, run.folder))
     else:
-        terminal.render(run.header, judgement, Console())
+        terminal.render(run.header, judgement, terminal.console())
         click.echo(f"\nReport: {folder / stages.REPORT}")
     return stages.exit_code(judgement)
 
@@ -130,5 +129,5 @@ def compare_runs(first: Path, second: Path, as_json: bool) -> int:
     if as_json:
         click.echo(msgspec.json.encode({"runs": [str(first), str(second)], "differing": differing, "changes": found}))
     else:
-        changes.render(found, differing, Console())
+        changes.render(found, differing, terminal.console())
     return 1 if any(change.verdict == "slower" for change in found) else 0

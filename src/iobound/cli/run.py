@@ -8,7 +8,6 @@ from pathlib import Path
 from types import ModuleType
 
 import click
-from rich.console import Console
 
 from iobound import experiments, runs
 from iobound.cli import options, stages
@@ -104,7 +103,7 @@ def command(
     if as_json:
         click.echo(json.render(run.header, judgement, run.folder))
     else:
-        terminal.render(run.header, judgement, Console())
+        terminal.render(run.header, judgement, terminal.console())
         click.echo(f"\nReport: {folder / stages.REPORT}")
     return stages.exit_code(judgement)
 

@@ -77,7 +77,7 @@ def measure(
 def report(run: runs.Run) -> Judgement:
     """Judge a run and write its HTML report into its folder."""
     judgement = judge(run.header, run.observations)
-    (run.folder / REPORT).write_text(html.render(run.header, judgement, run.folder))
+    runs.write(run.folder, REPORT, html.render(run.header, judgement, run.folder))
     return judgement
 
 

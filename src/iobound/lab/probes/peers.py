@@ -14,7 +14,8 @@ def of(pid: int) -> list[int]:
     """
     own = set(tree(pid))
     connections = psutil.net_connections("tcp")
-    listeners = {each.laddr.port: each.pid for each in connections if each.laddr and each.status == psutil.CONN_LISTEN and each.pid}
-    here = {each.laddr.ip for each in connections if each.laddr}
+    bound = [each for each in connections if each.laddr]
+    listeners = {each.laddr.port: each.pid for each in bound if each.status == psutil.CONN_LISTEN and each.pid}
+    here = {each.laddr.ip for each in bound}
     reached = {each.raddr.port for each in connections if each.pid in own and each.raddr and each.raddr.ip in here}
     return sorted({listeners[port] for port in reached if port in listeners} - own)
