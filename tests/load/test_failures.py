@@ -170,6 +170,19 @@ def test_an_upload_larger_than_the_buffers_arrives_whole() -> None:
     )
 
 
+def test_an_answer_before_the_request_is_sent_whole_counts_and_ends_the_connection() -> None:
+    def hasty(connection: socket.socket) -> None:
+        connection.recv(1_000)
+        connection.sendall(GOOD)
+        hanging(connection)
+
+    with Server(hasty) as server:
+        result = load(server.url, exchanges=[Exchange(method="POST", body=b"x" * 10_000_000)], connections=2)
+    assert result.responses > 2
+    assert result.connects >= result.responses
+    assert set(result.errors) <= {"reset"}
+
+
 def test_head_has_no_body_whatever_it_announces() -> None:
     with Server(answering(GOOD[:-5])) as server:
         result = load(server.url, exchanges=[Exchange(method="HEAD")])

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -81,7 +81,8 @@ def command(urls: tuple[str, ...], as_json: bool, engine_name: str, **given: Any
         ceiling = None
         if not interrupted and result.responses:
             progress("measuring the generator's ceiling", 1)
-            ceiling = calibration.ceiling(engine_name, spec.connections, spec.cpus).requests_per_second * spec.processes
+            with suppress(KeyboardInterrupt):  # it is no part of what was asked for
+                ceiling = calibration.ceiling(engine_name, spec.connections, spec.cpus).requests_per_second * spec.processes
     summary = summarise(
         result,
         url=urls[0],

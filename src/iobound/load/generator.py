@@ -6,6 +6,7 @@ that of the open loop from when the request was due, whether or not a connection
 
 from __future__ import annotations
 
+import errno
 import heapq
 import socket
 import ssl
@@ -130,7 +131,7 @@ def kind_of(error: OSError) -> str:
             return "reset"
         case TimeoutError():
             return "timeout"
-    return "unreachable"
+    return "no-port" if error.errno == errno.EADDRNOTAVAIL else "unreachable"
 
 
 class Generator(ABC):
@@ -329,17 +330,11 @@ class Generator(ABC):
             if slot.link is None:
                 self._connect(slot, now)
             return
+        slot.expects = request
         try:
-            sent = slot.send(request.data)
-        except BlockingIOError:
-            sent = 0
+            self._send(slot, request.data)
         except OSError as error:
             self._lost(slot, kind_of(error), now)
-            return
-        if sent == request.size:
-            slot.expects = request
-        else:
-            self._keep_unsent(slot, request.data[sent:])
 
     def _connect(self, slot: Slot, now: int) -> None:
         try:
@@ -367,7 +362,7 @@ class Generator(ABC):
                     self._opened(slot)
                 return
             if slot.unsent and events & WRITABLE:
-                self._keep_unsent(slot, slot.unsent[slot.send(slot.unsent) :])
+                self._send(slot, slot.unsent)
             data = slot.recv(READ_SIZE)
         except BlockingIOError:
             return
@@ -380,7 +375,7 @@ class Generator(ABC):
         slot.open = True
         self.record.connects += 1
         if slot.request:
-            self._keep_unsent(slot, slot.request.data[slot.send(slot.request.data) :])
+            self._send(slot, slot.request.data)
         else:
             self._one_less_opening()
 
@@ -389,9 +384,15 @@ class Generator(ABC):
             self._opening -= 1
             self._looping = self._opening > 0
 
-    def _keep_unsent(self, slot: Slot, rest: bytes) -> None:
-        assert slot.link
+    def _send(self, slot: Slot, data: bytes) -> None:
+        """Send what fits and keep the rest until there is room."""
+        try:
+            rest = data[slot.send(data) :]
+        except BlockingIOError:
+            rest = data
         if rest or slot.unsent:
+            assert slot.link
+            slot.expects = NOTHING
             slot.unsent = rest
             slot.link.want_write(bool(rest))
 
@@ -413,7 +414,7 @@ class Generator(ABC):
         if slot.reader is None:
             known = request.known
             data = slot.pending + data
-            if len(data) == known.length and data.startswith(known.start):
+            if len(data) == known.length and data.startswith(known.start) and not slot.unsent:
                 self.record.status[known.status] += 1
                 self._succeeded(slot, now)
                 return

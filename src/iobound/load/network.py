@@ -51,7 +51,7 @@ class Network:
     def connect(self) -> PlainLink:
         """Begin a connection; raises `OSError`, also for a name that has no address."""
         if self._unresolved:
-            raise self._unresolved
+            raise type(self._unresolved)(*self._unresolved.args)
         family, address = self._address
         connection = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
