@@ -46,7 +46,7 @@ def verdict(results: Results, claims: Sequence[ClaimResult]) -> str:
         told = ["Nothing that was measured means anything."]
     elif not told:
         told = [f"{cells(len(results.valid)).capitalize()} measured, none of them a capacity found by iobound's own engine."]
-    return " ".join([*told, *_conclusion(claims), *_left_out(results)])
+    return "\n".join([*_conclusion(claims), *told, *_left_out(results)])
 
 
 def _told(results: Results) -> list[Comparison]:
