@@ -15,6 +15,7 @@ import click
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from iobound.analysis.loaded import Server, Summary, summarise
 from iobound.cli import options
@@ -211,58 +212,48 @@ def exit_code(summary: Summary) -> int:
 
 def show(summary: Summary, spec: LoadSpec, console: Console) -> None:
     """Print a summary: the rate first, then what qualifies it."""
-    offered = "closed loop" if summary.rate is None else f"open loop, {words.number(summary.rate)}/s offered ({spec.arrivals})"
+    offered = "closed loop" if summary.rate is None else f"{words.number(summary.rate)}/s offered, {spec.arrivals} arrivals"
     cut = ", interrupted" if summary.interrupted else ""
-    console.print(f"{summary.url}: {offered}, {summary.connections} connections, {summary.seconds:.1f} s{cut}", highlight=False)
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in lines(summary):
-        table.add_row(name, text)
-    console.print(table, highlight=False)
+    title = f"{summary.url}  {offered}, {summary.connections} connections, {summary.seconds:.1f} s, {summary.engine}{cut}"
+    console.print(Text(title, "dim"))
+    table = Table.grid(padding=(0, 2))
+    for name, text, style in rows(summary):
+        table.add_row(Text(name, "dim"), Text(text, style))
+    console.print(table)
 
 
-def lines(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Yield the rows that `show` prints."""
+def rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
+    """Yield name, text and style of what `show` prints, the most important first."""
     rate = words.number(summary.requests_per_second)
-    at_least = f"at least {rate}: the generator was the limit"
-    yield "requests/s", at_least if summary.at_least else rate
-    if summary.latency_ms:
-        yield "latency ms", "   ".join(f"{name} {words.number(value)}" for name, value in summary.latency_ms.items())
-    else:
-        yield "latency ms", "none: no request succeeded"
-    yield "requests", f"{summary.responses:,} of {summary.requests:,} succeeded; status {counts(summary.status)}"
-    yield "errors", counts(summary.errors)
-    if summary.unanswered:
-        yield "", f"{summary.unanswered:,} were in flight at the end"
+    yield "requests/s", f"at least {rate}: the generator was the limit" if summary.at_least else rate, "bold"
+    latencies = summary.latency_ms or {}
+    yield "latency ms", "   ".join(f"{name} {words.number(value)}" for name, value in latencies.items()) or "no success", "bold"
+    yield "errors", counts(summary.errors), "bold red" if summary.errors else ""
+    if summary.invalid_because and summary.bound_by != "errors":
+        yield "invalid", summary.invalid_because, "bold red"
+    yield "bound by", f"{words.bound(summary.bound_by)}: {summary.bound_because}", terminal.COLOURS[summary.bound_by]
+    unanswered = f", {summary.unanswered:,} still open at the end" if summary.unanswered else ""
+    yield "requests", f"{summary.requests:,} sent, {summary.responses:,} succeeded{unanswered}", ""
     if summary.overdue:
-        yield (
-            "",
-            f"{summary.overdue:,} more were due and never sent: no connection was free; latency hides how long they would take",
-        )
-    connects = f"{summary.connects:,} connects"
+        yield "overdue", f"{summary.overdue:,} more were due and never sent, since no connection was free", "yellow"
+    yield "status", counts(summary.status), ""
     in_flight = (
         "" if summary.in_flight_mean is None else f", {words.number(summary.in_flight_mean)} requests in flight on average"
     )
-    yield "connections", connects + in_flight
-    yield "bound by", f"{words.bound(summary.bound_by)}: {summary.bound_because}"
-    if summary.invalid_because and summary.bound_by != "errors":
-        yield "invalid", summary.invalid_because
+    yield "connections", f"{summary.connects:,} opened{in_flight}", ""
     if summary.target:
-        yield "server", cpu(summary.target.cpu_us_per_request, summary.target.utilisation)
+        yield "server", cpu(summary.target.cpu_us_per_request, summary.target.utilisation), ""
     generator = summary.generator
-    ceiling = generator.ceiling_requests_per_second
-    parts = [cpu(generator.cpu_us_per_request, generator.utilisation)]
-    if ceiling is not None:
-        parts.append(f"at most {words.number(ceiling)}/s here")
-    if generator.late_ms_p99 is not None:
-        parts.append(f"sent at most {words.number(generator.late_ms_p99)} ms late (99 %)")
-    yield "generator", ", ".join(parts)
+    ceiling, late = generator.ceiling_requests_per_second, generator.late_ms_p99
+    use = cpu(generator.cpu_us_per_request, generator.utilisation)
+    limit = "" if ceiling is None else f"; reaches {words.number(ceiling)}/s here"
+    lag = "" if late is None else f"; 99 % sent within {words.number(late)} ms of their time"
+    yield "generator", use + limit + lag, ""
 
 
 def counts(of: dict[str, int]) -> str:
     """Write counts by name."""
-    return ", ".join(f"{name}: {number:,}" for name, number in of.items()) or "none"
+    return ", ".join(f"{name} {number:,}" for name, number in of.items()) or "none"
 
 
 def cpu(per_request: float | None, utilisation: float) -> str:
