@@ -12,8 +12,10 @@ from iobound.errors import IoboundError, LabError
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.probes import peers
 from iobound.lab.targets import RunningTarget
+from iobound.load import engine
+from iobound.load.engine import DEFAULT
 from iobound.load.spec import Exchange
-from iobound.measure.block import Position, Subject, measure_block
+from iobound.measure.block import Position, Subject, load_spec, measure_block
 from iobound.measure.groups import Group, Launchable, group, launchable
 from iobound.measure.schedule import order
 from iobound.measure.verify import verify
@@ -214,6 +216,7 @@ class _GroupSession:
         expected = target.expected_failure(cell.workload)
         try:
             verify(subject.target.url, exchanges)
+            self._warm_up(cell, subject)
             ran = subject.target.ran()
         except IoboundError as error:
             reason = f"{error} (expected: {expected})" if expected else str(error)
@@ -221,6 +224,12 @@ class _GroupSession:
             return None
         found = peers.of(subject.target.pid) if subject.service is None else []
         return Subject(subject.target, exchanges, ran, subject.service, subject.data_url, found)
+
+    def _warm_up(self, cell: Cell, subject: Subject) -> None:
+        """Offer some load that isn't recorded, so that pools are filled and caches warm; the later views need no more."""
+        if self.session.plan.warmup_s and cell.view == "capacity" and cell.engine == DEFAULT:
+            spec = load_spec(cell, subject, self.session.laboratory, None, self.session.plan.warmup_s)
+            engine.find(cell.engine).run(spec)
 
     def _block(self, cell: Cell, position: Position, subject: Subject) -> bool:
         """Measure one block, again while it is noisy; return whether there is an observation."""
