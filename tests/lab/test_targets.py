@@ -141,9 +141,19 @@ def test_one_that_answers_500_is_told_at_once(serving):
     assert time.monotonic() - started < 30
 
 
-def test_one_whose_database_is_not_there_does_not_start():
-    with pytest.raises(LabError, match=r"flask/werkzeug/pymysql didn't start(.|\n)*Can't connect"):
-        launch(catalogue.find("flask/werkzeug/pymysql"), settings={"DATABASE_URL": "mysql://a:b@127.0.0.1:9/c"})
+@pytest.mark.parametrize(
+    ("name", "url", "reason"),
+    [
+        ("flask/werkzeug/pymysql", "mysql://a:b@127.0.0.1:9/c", "Can't connect to MySQL server"),
+        ("starlette/uvicorn-uvloop/tortoise-asyncpg", "postgresql://a:b@127.0.0.1:9/c", "ConnectionRefusedError"),
+        ("bare-asgi/granian-asgi/aiosqlite", "sqlite:////nowhere/at-all.db", "unable to open database file"),
+    ],
+)
+def test_one_whose_database_is_not_there_does_not_start(name, url, reason):
+    with pytest.raises(LabError) as caught:
+        launch(catalogue.find(name), settings={"DATABASE_URL": url})
+    assert str(caught.value).startswith(f"{name} didn't start: ")
+    assert reason in str(caught.value)
 
 
 def test_a_port_in_use_is_named_before_anything_is_started():

@@ -28,6 +28,7 @@ LABELS = "/_ran"
 PLACE = "{port}"
 LOG = "output.log"
 ASK_S = 10.0  # patience with a program that is up
+LOG_S = 0.3  # servers log why an answer is an error after they have sent it
 QUIET_S, QUIET_SHARE = 0.2, 0.2  # workers are up when they used less than this share of a core for this long
 
 Ask = Callable[[str, float], dict[str, str]]
@@ -62,6 +63,7 @@ class RunningTarget:
         except (OSError, HTTPException):
             return False
         except BadAnswer as error:
+            time.sleep(LOG_S)
             raise LabError(f"{error}; it printed:\n{self.output()}") from error
         return True
 

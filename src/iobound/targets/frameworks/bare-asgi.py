@@ -14,6 +14,7 @@ import asyncio
 import json
 import os
 import platform
+import traceback
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -106,7 +107,11 @@ async def respond(scope, receive, send):
 
 async def lifespan(scope, receive, send):
     await receive()
-    await store.open()
+    try:
+        await store.open()
+    except Exception:
+        await send({"type": "lifespan.startup.failed", "message": traceback.format_exc()})
+        raise
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await store.close()

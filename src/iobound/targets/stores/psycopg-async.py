@@ -26,7 +26,7 @@ class Store:
         size = int(os.environ.get("POOL_SIZE", "10"))
         options = {"autocommit": True, "row_factory": dict_row}
         self.pool = AsyncConnectionPool(os.environ["DATABASE_URL"], min_size=size, max_size=size, kwargs=options, open=False)
-        await self.pool.open(wait=True)
+        await self.pool.open(wait=True, timeout=10)
 
     async def close(self):
         await self.pool.close()

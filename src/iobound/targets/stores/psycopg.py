@@ -26,7 +26,7 @@ class Store:
         size = int(os.environ.get("POOL_SIZE", "10"))
         options = {"autocommit": True, "row_factory": dict_row}
         self.pool = ConnectionPool(os.environ["DATABASE_URL"], min_size=size, max_size=size, kwargs=options, open=True)
-        self.pool.wait()
+        self.pool.wait(timeout=10)
 
     def close(self):
         self.pool.close()
