@@ -102,7 +102,7 @@ class Comparison(Record, frozen=True):
 class Plan(Record, frozen=True):
     """All that is decided before measuring.
 
-    `launches`: starts of every target, at least; `block_s`, `warmup_s`: seconds of one block, and of what isn't recorded before.
+    `launches`: starts of every target, at least; `block_s`: seconds of one block, `warmup_s`: of load before, not recorded.
     `precision`: half the width of an interval, relative to its estimate, that is narrow enough to stop at.
     """
 
