@@ -13,6 +13,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from iobound.load.spec import Exchange, LoadSpec
 
 LONGEST_HEAD = 1 << 20
+READ_SIZE = 65_536
 
 _END_OF_HEAD = b"\r\n\r\n"
 
@@ -41,17 +42,17 @@ UNKNOWN = Known(b"\0", b"", -1, 0)
 
 
 class Request:
-    """An exchange ready to be sent: its `data`, and how a response to it looked last."""
+    """An exchange ready to be sent: its `data`, how a response to it looked last, and how much to read for the next one."""
 
-    __slots__ = ("answer", "data", "known", "method", "size", "status")
+    __slots__ = ("answer", "data", "known", "method", "room", "status")
 
     def __init__(self, data: bytes, method: str, status: int | None, answer: bytes | None) -> None:
         self.data = data
-        self.size = len(data)
         self.method = method
         self.status = status
         self.answer = answer
         self.known = UNKNOWN
+        self.room = READ_SIZE
 
     def accepts(self, status: int) -> bool:
         """Tell whether `status` is the expected one; where none is given, any 2xx or 3xx is."""
@@ -62,6 +63,8 @@ class Request:
         if reader.length is not None and reader.keep_alive and not reader.interim:
             answer = self.answer if self.answer is not None and self.method != "HEAD" else b""
             self.known = Known(reader.head, answer, len(reader.head) + reader.length, reader.status)
+            # Python reads into a new object of the size asked for, and small ones are cheap. One more byte shows a surplus.
+            self.room = min(READ_SIZE, self.known.length + 1)
 
 
 NOTHING = Request(b"", "", None, None)

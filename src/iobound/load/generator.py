@@ -15,10 +15,10 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import count, cycle, islice
+from itertools import count, cycle
 from typing import Protocol
 
-from iobound.load.framing import NOTHING, Malformed, Reader, Request, prepare
+from iobound.load.framing import NOTHING, READ_SIZE, Malformed, Reader, Request, prepare
 from iobound.load.recorder import BULK, STEP_NS, Recorder
 from iobound.load.schedule import due_times
 from iobound.load.spec import LoadSpec
@@ -26,7 +26,6 @@ from iobound.load.spec import LoadSpec
 READABLE = 1
 """The event (EPOLLIN alone) of a connection that only has bytes to read."""
 WRITABLE = 4
-READ_SIZE = 65_536
 JOINED = 65_536  # a known response up to this size that comes in pieces is joined; a larger one is parsed
 FIRST_RETRY_NS = 1_000_000
 LAST_RETRY_NS = 100_000_000
@@ -156,7 +155,7 @@ class Generator(ABC):
         self._clock = transport.clock
         self._requests = [prepare(exchange, spec) for exchange in spec.exchanges]
         first = part * len(self._requests) // parts
-        self._next_request = islice(cycle(self._requests), first, None).__next__
+        self._next_request = cycle(self._requests[first:] + self._requests[:first]).__next__
         self._slots = [Slot() for _ in range(spec.connections)]
         self._by_fd: dict[int, Slot | None] = {transport.alarm: None, transport.control: None}
         self._timeout = round(spec.timeout_s * 1e9)
@@ -270,15 +269,16 @@ class Generator(ABC):
                     else:
                         self._looping = False
                 elif events == READABLE and slot.open:
+                    expects = slot.expects
                     try:
-                        data = slot.recv(READ_SIZE)
+                        data = slot.recv(expects.room)
                     except BlockingIOError:
                         continue
                     except OSError as error:
                         self._lost(slot, kind_of(error), clock())
                         continue
                     now = clock()
-                    known = slot.expects.known
+                    known = expects.known
                     if len(data) == known.length and data.startswith(known.start):
                         add(now - slot.due)
                         known.hits += 1
@@ -387,14 +387,14 @@ class Generator(ABC):
     def _send(self, slot: Slot, data: bytes) -> None:
         """Send what fits and keep the rest until there is room."""
         try:
-            rest = data[slot.send(data) :]
+            sent = slot.send(data)
         except BlockingIOError:
-            rest = data
-        if rest or slot.unsent:
+            sent = 0
+        if sent < len(data) or slot.unsent:
             assert slot.link
             slot.expects = NOTHING
-            slot.unsent = rest
-            slot.link.want_write(bool(rest))
+            slot.unsent = data[sent:]
+            slot.link.want_write(sent < len(data))
 
     # --- responses and failures -------------------------------------------------------------------------------------
 
