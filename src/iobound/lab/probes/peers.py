@@ -13,9 +13,14 @@ def of(pid: int) -> list[int]:
     What is reached by Unix socket, or runs on another machine or as another user, isn't seen.
     """
     own = set(tree(pid))
-    connections = psutil.net_connections("tcp")
-    bound = [each for each in connections if each.laddr]
-    listeners = {each.laddr.port: each.pid for each in bound if each.status == psutil.CONN_LISTEN and each.pid}
-    here = {each.laddr.ip for each in bound}
-    reached = {each.raddr.port for each in connections if each.pid in own and each.raddr and each.raddr.ip in here}
-    return sorted({listeners[port] for port in reached if port in listeners} - own)
+    listeners: dict[int, int] = {}
+    here: set[str] = set()
+    reached: set[tuple[str, int]] = set()
+    for connection in psutil.net_connections("tcp"):
+        if connection.laddr:
+            here.add(connection.laddr.ip)
+            if connection.status == psutil.CONN_LISTEN and connection.pid:
+                listeners[connection.laddr.port] = connection.pid
+        if connection.raddr and connection.pid in own:
+            reached.add((connection.raddr.ip, connection.raddr.port))
+    return sorted({listeners[port] for address, port in reached if address in here and port in listeners} - own)
