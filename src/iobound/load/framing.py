@@ -90,8 +90,8 @@ def prepare(exchange: Exchange, spec: LoadSpec) -> Request:
 class Reader:
     """Reads one response to a request.
 
-    `head` is the final head with its blank line, `length` the length of the body where the head tells it, `right` whether
-    the body is the expected one so far. `interim` says that 1xx responses came before.
+    `head` is the final head with its blank line, `length` the length of the body where the head tells it. `interim` says that
+    1xx responses came before.
     """
 
     def __init__(self, request: Request) -> None:
@@ -100,38 +100,41 @@ class Reader:
         self.length: int | None = None
         self.keep_alive = False
         self.interim = False
-        self.right = True
         self._method = request.method
         self._answer = request.answer if request.method != "HEAD" else None
+        self._same = True
         self._taken = 0
         self._events = _Events()
         self._parser = HttpResponseParser(self._events)
-        self._in_body = False
-        self._until_closed = False
+
+    @property
+    def right(self) -> bool:
+        """Whether a complete body is the expected one."""
+        return self._answer is None or (self._same and self._taken == len(self._answer))
 
     def feed(self, data: bytes) -> bool:
         """Take bytes as they come and tell whether the response is complete.
 
         Raises `Malformed` for what isn't HTTP, and for bytes after the response.
         """
-        complete = False
-        while data and not complete:
-            if self._in_body:
-                complete, data = self._body(data), b""
-            else:
-                data = self._head(data)
-                complete = self._in_body and self.length == 0
-        if data:
+        while data and not self.status:
+            data = self._take_head(data)
+        if not self.status:
+            return False
+        if self._events.chunked and self.length is None:
+            return self._take_chunks(data)
+        self._take(data)
+        if self.length is not None and self._taken > self.length:
             raise Malformed("bytes after the end of the response")
-        return complete
+        return self._taken == self.length
 
     def end(self) -> bool:
         """Tell whether the end of the connection is the end of the response."""
-        return self._until_closed and self._is_right_at_end()
+        return bool(self.status) and self.length is None and not self._events.chunked
 
-    def _head(self, data: bytes) -> bytes:
+    def _take_head(self, data: bytes) -> bytes:
         """Take bytes up to the end of a head; return those after it."""
-        searched = max(0, len(self.head) - 3)
+        searched = max(0, len(self.head) - len(_END_OF_HEAD) + 1)
         self.head += data
         end = self.head.find(_END_OF_HEAD, searched)
         if end < 0:
@@ -140,8 +143,7 @@ class Reader:
             self._parse(data)
             return b""
         end += len(_END_OF_HEAD)
-        rest = self.head[end:]
-        self.head = self.head[:end]
+        self.head, rest = self.head[:end], self.head[end:]
         self._parse(data[: len(data) - len(rest)])
         events = self._events
         if not events.status:
@@ -153,42 +155,24 @@ class Reader:
             return rest
         self.status = events.status
         self.keep_alive = events.keep_alive
-        self._in_body = True
-        if self._method == "HEAD" or self.status in {204, 304}:
-            self.length = 0
-        elif not events.chunked:
-            self.length = events.length
-            self._until_closed = self.length is None
-        if self.length == 0:
-            self._is_right_at_end()
+        self.length = 0 if self._method == "HEAD" or self.status in {204, 304} else events.length
         return rest
 
-    def _body(self, data: bytes) -> bool:
-        """Take bytes of the body; tell whether they complete it."""
-        if self._events.chunked:
-            self._events.begun = False
-            self._parse(data)
-            for part in self._events.take():
-                self._check(part)
-            if self._events.begun:
-                raise Malformed("bytes after the end of the response")
-            return self._events.complete and self._is_right_at_end()
-        self._check(data)
-        if self.length is None or self._taken < self.length:
-            return False
-        if self._taken > self.length:
-            raise Malformed("more bytes than Content-Length says")
-        return self._is_right_at_end()
+    def _take_chunks(self, data: bytes) -> bool:
+        events = self._events
+        events.begun = False
+        self._parse(data)
+        for part in events.take():
+            self._take(part)
+        if events.begun:
+            raise Malformed("bytes after the end of the response")
+        return events.complete
 
-    def _check(self, part: bytes) -> None:
-        if self._answer is not None and self.right:
-            self.right = self._answer.startswith(part, self._taken)
+    def _take(self, part: bytes) -> None:
+        """Compare a part of the body with what is expected there."""
+        if self._answer is not None and self._same:
+            self._same = self._answer.startswith(part, self._taken)
         self._taken += len(part)
-
-    def _is_right_at_end(self) -> bool:
-        if self._answer is not None and self._taken != len(self._answer):
-            self.right = False
-        return True
 
     def _parse(self, data: bytes) -> None:
         self._events.parser = self._parser
