@@ -12,7 +12,7 @@ GET = Request(b"", "GET", None, b"Hello")
 COMPLETE = [
     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHello",
     b"HTTP/1.1 200 OK\r\ncontent-length:5\r\nX: \r\n\r\nHello",
-    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHello",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nX: y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHello",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nHel\r\n2;x=y\r\nlo\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nHello\r\n0\r\nTrailer: x\r\n\r\n",
 ]
