@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -145,8 +148,10 @@ def test_what_a_database_elsewhere_uses_is_unknown(laboratory: Laboratory):
     assert "service's CPU" in str(cell.bound_because)
 
 
-def test_a_server_that_does_nothing_is_bound_by_the_generator(laboratory: Laboratory):
-    cell = measured(laboratory, [sys.executable, "-S", str(PROGRAMS / "nothing.py"), "{port}"], connections=64)
+def test_a_slow_load_tool_is_the_limit_of_a_server_that_does_nothing(laboratory: Laboratory):
+    target = CommandTarget(NAME, [sys.executable, "-S", str(PROGRAMS / "nothing.py"), "{port}"], [Exchange()])
+    asked = SideBySide("test", "", [target], Workload(name="/")).capacity(10, engine="locust:HttpUser", control=False)
+    cell = judged(laboratory, target, asked)
     assert cell.bound_by == "generator", cell.bound_because
     assert cell.at_least
 
@@ -175,11 +180,13 @@ def test_a_far_database_is_bound_by_the_network(laboratory: Laboratory):
 
 @contextmanager
 def burning() -> Iterator[None]:
-    with subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) as stranger:
-        try:
-            yield
-        finally:
-            stranger.kill()
+    """Burn a core in a process that isn't ours: its parent ends at once."""
+    burn = f"{shlex.quote(sys.executable)} -S -c 'while True: pass' >/dev/null 2>&1 & echo $!"
+    stranger = int(subprocess.run(["sh", "-c", burn], stdout=subprocess.PIPE, text=True, check=True).stdout)
+    try:
+        yield
+    finally:
+        os.kill(stranger, signal.SIGKILL)
 
 
 @contextmanager

@@ -15,7 +15,12 @@ while True:
             connection, _ = listener.accept()
             connections[connection.fileno()] = connection
             waiting.register(connection, EPOLLIN)
-        elif connections[fd].recv(65536):
+            continue
+        try:
+            asked = connections[fd].recv(65536)
+        except ConnectionResetError:
+            asked = b""
+        if asked:
             connections[fd].send(ANSWER)
         else:
             connections.pop(fd).close()
