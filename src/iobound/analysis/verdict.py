@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from iobound.analysis.published import LOCUST, USERS, Pair, locust_ratio
@@ -10,7 +11,7 @@ from iobound.analysis.words import cells, estimated, figure, listed
 from iobound.records import BoundBy, CellSummary, ClaimResult, Comparison, Holds, Ratio
 
 BOUND: dict[BoundBy, str] = {
-    "target-cpu": "{its} own CPU",
+    "target-cpu": "{its} CPU",
     "workers": "{its} workers",
     "database-cpu": "the database's CPU",
     "database-locks": "locks in the database",
@@ -46,7 +47,7 @@ def verdict(results: Results, claims: Sequence[ClaimResult]) -> str:
         told = ["Nothing that was measured means anything."]
     elif not told:
         told = [f"{cells(len(results.valid)).capitalize()} measured, none of them a capacity found by iobound's own engine."]
-    return "\n".join([*_conclusion(claims), *told, *_left_out(results)])
+    return "\n".join([*_conclusion(claims, results), *told, *_left_out(results)])
 
 
 def _told(results: Results) -> list[Comparison]:
@@ -114,11 +115,11 @@ def _bounds(told: Sequence[CellSummary]) -> str:
 
 
 def _were(bound: BoundBy, count: int) -> str:
-    return f"{'was' if count == 1 else 'were'} bound by {BOUND[bound].format(its='its' if count == 1 else 'their')}"
+    return f"{'was' if count == 1 else 'were'} bound by {BOUND[bound].format(its='its own' if count == 1 else 'their own')}"
 
 
-def _conclusion(claims: Sequence[ClaimResult]) -> list[str]:
-    """Say how the published conclusions fare."""
+def _conclusion(claims: Sequence[ClaimResult], results: Results) -> list[str]:
+    """Say how the published conclusions fare, and what bound most of the figures."""
     conclusions = [claim for claim in claims if claim.unit == "x" and claim.result != "not-measured"]
     if not conclusions:
         return []
@@ -129,7 +130,13 @@ def _conclusion(claims: Sequence[ClaimResult]) -> list[str]:
     }
     counts = {result: sum(claim.result == result for claim in conclusions) for result in words}
     parts = [f"{count} {words[result][count != 1]}" for result, count in counts.items() if count]
-    return [f"Of {len(conclusions)} published ratio{'s' * (len(conclusions) != 1)}, {listed(parts)} here."]
+    published = f"Of {len(conclusions)} published ratio{'s' * (len(conclusions) != 1)}, {listed(parts)} here"
+    counted = Counter(cell.bound_by for cell in results.valid if cell.bound_by and cell.view == "capacity")
+    if not counted:
+        return [f"{published}."]
+    [(bound, count)] = counted.most_common(1)
+    limit = BOUND[bound].format(its="the target's own")
+    return [f"{published}; {limit} bound {count} of {counted.total()} capacities."]
 
 
 def _left_out(results: Results) -> list[str]:
