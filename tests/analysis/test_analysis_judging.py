@@ -19,7 +19,7 @@ def test_the_tours_verdict_in_words() -> None:
     assert "All were bound by their own CPU." in verdict
     assert "starlette-sql-as-published@postgresql answers 3.25x" in verdict
     assert "published: 6.65x; Locust would have said 3.23x)" in verdict
-    assert "Of 3 published ratios, 1 holds and 2 fail here." in verdict
+    assert verdict.startswith("Of 3 published ratios, 1 holds and 2 fail here; the target's own CPU bound 7 of 10 capacities.\n")
     assert 'Limited by the load generator, and not ranked: 3 cells that "at least" is said of.' in verdict
 
 
@@ -52,7 +52,7 @@ def test_an_interrupted_run_is_judged_by_what_there_is(kept: int) -> None:
 def test_nothing_valid_is_said_so() -> None:
     of, seen = side_by_side({"a": [100.0], "b": [200.0]}, errors={"timeout": 50})
     judgement = judge(of, seen)
-    assert judgement.verdict.startswith("Nothing that was measured means anything. 2 cells are invalid")
+    assert judgement.verdict.startswith("Nothing that was measured means anything.\n2 cells are invalid")
     assert "50 timeout" in judgement.verdict
     assert {ratio.verdict for ratio in judgement.ratios} == {"not-ranked"}
 
