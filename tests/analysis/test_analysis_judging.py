@@ -19,7 +19,8 @@ def test_the_tours_verdict_in_words() -> None:
     assert "All were bound by their own CPU." in verdict
     assert "starlette-sql-as-published@postgresql answers 3.25x" in verdict
     assert "published: 6.65x; Locust would have said 3.23x)" in verdict
-    assert verdict.startswith("Of 3 published ratios, 1 holds and 2 fail here; the target's own CPU bound 7 of 10 capacities.\n")
+    told = "Of 3 published ratios, 1 holds and 2 fail here; the target's own CPU bound 7 of 10 capacities."
+    assert verdict.splitlines()[0] == told
     assert 'Limited by the load generator, and not ranked: 3 cells that "at least" is said of.' in verdict
 
 
