@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable
 from itertools import count
 
-from iobound.load.generator import READABLE, WRITABLE, Event
+from iobound.load.transport import READABLE, WRITABLE, Event
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

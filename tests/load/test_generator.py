@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scripted import ANSWER, MS, S, ScriptedLink, ScriptedNetwork
 
-from iobound.load.generator import ClosedLoop, Generator, OpenLoop
+from iobound.load.generator import Generator
 from iobound.load.histogram import Histogram
+from iobound.load.loops import ClosedLoop, OpenLoop
 from iobound.load.schedule import due_times
 from iobound.load.spec import Exchange, LoadSpec
 

@@ -1,78 +1,26 @@
-"""The closed and the open loop: what is sent when, and what becomes of it. Clock and transport are given.
+"""What becomes of requests, whenever they are sent: connections, responses, failures, and the phases of a block.
 
-Latency of the closed loop counts from when a connection was ready to send (so it includes the connect where one was needed),
-that of the open loop from when the request was due, whether or not a connection was free then.
+Clock and transport are given. When requests are sent is decided in `loops`.
 """
 
 from __future__ import annotations
 
-import errno
 import heapq
-import socket
-import ssl
-import sys
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import count, cycle
-from typing import Protocol
 
 from iobound.load.framing import NOTHING, READ_SIZE, Malformed, Reader, Request, prepare
 from iobound.load.recorder import BULK, STEP_NS, Recorder
-from iobound.load.schedule import due_times
 from iobound.load.spec import LoadSpec
+from iobound.load.transport import READABLE, WRITABLE, Link, Transport, kind_of
 
-READABLE = 1
-"""The event (EPOLLIN alone) of a connection that only has bytes to read."""
-WRITABLE = 4
 JOINED = 65_536  # a known response up to this size that comes in pieces is joined; a larger one is parsed
 FIRST_RETRY_NS = 1_000_000
 LAST_RETRY_NS = 100_000_000
 OPENING_NS = 3_000_000_000
 DRAIN_NS = 250_000_000
-
-Event = tuple[int, int]
-
-
-class Link(Protocol):
-    """One non-blocking connection. All but `close` raise `OSError` for failures, `BlockingIOError` for "not now"."""
-
-    fd: int
-    recv: Callable[[int], bytes]
-    send: Callable[[bytes], int]
-
-    def finish(self) -> bool:
-        """Go on with connecting after an event; tell whether the connection is established."""
-        ...
-
-    def want_write(self, wanted: bool) -> None:
-        """Report (or no longer report) when there is room to send."""
-        ...
-
-    def close(self) -> None:
-        """Close it; its events end."""
-        ...
-
-
-class Transport(Protocol):
-    """Where links come from, and what time it is.
-
-    `alarm` is the descriptor whose event says that the time given to `wake_at` has come, `control` the one that says: stop.
-    """
-
-    alarm: int
-    control: int
-    clock: Callable[[], int]
-    poll: Callable[[], Sequence[Event]]
-
-    def wake_at(self, when_ns: int) -> None:
-        """Set the alarm, never to be early."""
-        ...
-
-    def connect(self) -> Link:
-        """Begin a connection; raises `OSError`."""
-        ...
 
 
 class Slot:
@@ -115,22 +63,6 @@ class Slot:
         self.reader: Reader | None = None
         self.pending = b""
         self.unsent = b""
-
-
-def kind_of(error: OSError) -> str:
-    """Return the kind of failure that `error` counts as."""
-    match error:
-        case ssl.SSLError():
-            return "tls"
-        case socket.gaierror():
-            return "name"
-        case ConnectionRefusedError() | FileNotFoundError() | BlockingIOError():
-            return "refused"
-        case ConnectionError():
-            return "reset"
-        case TimeoutError():
-            return "timeout"
-    return "no-port" if error.errno == errno.EADDRNOTAVAIL else "unreachable"
 
 
 class Generator(ABC):
@@ -483,7 +415,7 @@ class Generator(ABC):
         """Leave the drain after the last open request."""
         self._looping = any(slot.request for slot in self._slots)
 
-    # --- the two loops ----------------------------------------------------------------------------------------------
+    # --- what the loops decide --------------------------------------------------------------------------------------
 
     @abstractmethod
     def _start(self, now: int) -> None:
@@ -499,89 +431,3 @@ class Generator(ABC):
 
     def _count_overdue(self, until: int) -> int:
         return 0
-
-
-class ClosedLoop(Generator):
-    """Every connection sends its next request when the last was answered and the think time is over."""
-
-    def __init__(self, spec: LoadSpec, transport: Transport, *, part: int = 0, parts: int = 1) -> None:
-        super().__init__(spec, transport, part=part, parts=parts)
-        self._think = round(spec.think_s * 1e9)
-
-    def _start(self, now: int) -> None:
-        for slot in self._slots:
-            self._ready(slot, self._clock())
-
-    def _answered(self, slot: Slot, now: int) -> None:
-        if not self._think and not self._stopped:
-            self._begin(slot, now, now)
-            return
-        slot.request = None
-        slot.expects = NOTHING
-        if self._stopped:
-            self._left_open()
-        else:
-            self._at(now + self._think, partial(self._ready, slot))
-
-    def _ready(self, slot: Slot, now: int) -> None:
-        self._begin(slot, now, now)
-
-
-class OpenLoop(Generator):
-    """Requests are sent when they are due; those that find no free connection wait for one, and their latency tells."""
-
-    def __init__(self, spec: LoadSpec, transport: Transport, *, part: int = 0, parts: int = 1) -> None:
-        super().__init__(spec, transport, part=part, parts=parts)
-        self._idle: deque[Slot] = deque()
-        self._waiting = False
-        self._due_times: Iterator[int] = iter(())
-        self._due = sys.maxsize
-
-    def _start(self, now: int) -> None:
-        spec = self.spec
-        assert spec.rate
-        start = self._start_ns
-        self._due_times = due_times(spec.rate, spec.arrivals, start, spec.seed, self._part, self._parts)
-        self._due = next(self._due_times)
-        for slot in self._slots:
-            self._ready(slot, now)
-
-    def _answered(self, slot: Slot, now: int) -> None:
-        slot.request = None
-        slot.expects = NOTHING
-        if self._stopped:
-            self._left_open()
-        else:
-            self._ready(slot, now)
-
-    def _ready(self, slot: Slot, now: int) -> None:
-        if self._due <= now:
-            self._send_next(slot, now)
-            return
-        self._idle.append(slot)
-        self._await_due()
-
-    def _await_due(self) -> None:
-        if self._idle and not self._waiting:
-            self._waiting = True
-            self._at(self._due, self._send_due)
-
-    def _send_due(self, now: int) -> None:
-        self._waiting = False
-        while self._idle and self._due <= now:
-            now = self._clock()
-            self._send_next(self._idle.popleft(), now)
-        self._await_due()
-
-    def _send_next(self, slot: Slot, now: int) -> None:
-        due = self._due
-        self._due = next(self._due_times)
-        self.record.lateness.append(now - due)
-        self._begin(slot, due, now)
-
-    def _count_overdue(self, until: int) -> int:
-        overdue = 0
-        while self._due < until:
-            overdue += 1
-            self._due = next(self._due_times)
-        return overdue

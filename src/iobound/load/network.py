@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from iobound.load.generator import READABLE, WRITABLE, Event
 from iobound.load.spec import LoadSpec
+from iobound.load.transport import READABLE, WRITABLE, Event
 
 _TRY_S = 1.0  # for a name with several addresses: how long one may take to accept
 

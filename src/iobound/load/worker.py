@@ -14,7 +14,8 @@ import sys
 import msgspec
 
 from iobound.errors import IoboundError, LabError
-from iobound.load.generator import ClosedLoop, Generator, OpenLoop
+from iobound.load.generator import Generator
+from iobound.load.loops import ClosedLoop, OpenLoop
 from iobound.load.messages import STOP, Go, Order, Part, Ready, Refused, Reply, read, write
 from iobound.load.network import Network
 from iobound.load.recorder import Recorder
