@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import subprocess
@@ -174,7 +175,9 @@ def test_an_answer_before_the_request_is_sent_whole_counts_and_ends_the_connecti
     def hasty(connection: socket.socket) -> None:
         connection.recv(1_000)
         connection.sendall(GOOD)
-        hanging(connection)
+        closed = select.poll()  # reads no more, so that the request can't be sent whole
+        closed.register(connection, select.POLLRDHUP)
+        closed.poll(5_000)
 
     with Server(hasty) as server:
         result = load(server.url, exchanges=[Exchange(method="POST", body=b"x" * 10_000_000)], connections=2)
