@@ -193,7 +193,8 @@ class LoadResult(Record, frozen=True):
     `requests` counts requests sent within the block; `responses` those answered completely and rightly with an expected
     status. `status` counts complete responses by code, `errors` failures by kind (``timeout``, ``reset``, ``refused``,
     ``short-body``, ``wrong-body``, ``bad-status``, ``protocol``, ``tls``, ``name``); `unanswered` were in flight at the end,
-    `overdue` were due by then and never sent, since no connection was free (open loop).
+    `overdue` were due by then and never sent, since no connection was free (open loop). `abandoned` of the unanswered weren't
+    answered either while the engine waited for them after the block.
     `started` is when recording began, by CLOCK_MONOTONIC in seconds (comparable across processes of one machine).
     `latency` is an HDR histogram of successes, V2 compressed base64, in nanoseconds, 3 significant digits. `in_flight_mean` is
     the time-weighted mean number of requests in flight.
@@ -216,18 +217,24 @@ class LoadResult(Record, frozen=True):
     series: TimeSeries | None
     generator: GeneratorUse
     overdue: int = 0
+    abandoned: int = 0
 
 
 class CpuUse(Record, frozen=True):
-    """CPU seconds spent within a block, by whom. `other` is the rest of what the machine spent, steal apart.
+    """CPU seconds spent on the requests of a block, by whom. `other` is the rest of what the machine spent, steal apart.
 
-    `database_s` is 0 without a service, ``None`` where its processes aren't ours to see.
+    They are read when the last of these requests is done, which may be seconds after the block: divided by the requests sent
+    they are what one costs. `target_block_s` and `database_block_s` are the part that was spent before the block ended:
+    divided by its seconds they are utilisation. `database_s` is 0 without a service, ``None`` where its processes aren't ours
+    to see.
     """
 
     target_user_s: float
     target_system_s: float
     database_s: float | None
     other_s: float
+    target_block_s: float | None = None
+    database_block_s: float | None = None
 
 
 class ServiceUse(Record, frozen=True):

@@ -234,10 +234,12 @@ def test_in_process_and_absent_databases_are_not_unseen() -> None:
     assert one([trial(users_own, database=None)], of=users_own).bound_by == "unknown"
 
 
-def test_work_on_abandoned_requests_is_half_within_the_block() -> None:
+def test_work_on_open_requests_is_part_of_their_cost_and_no_part_of_utilisation() -> None:
     slow = cell(concurrency=100)
-    summary = one([trial(slow, rps=200, target=1.2, unanswered=100)], of=slow)  # 100 more requests were done after the block
-    assert summary.target_utilisation == pytest.approx(1.2 * (200 + 50) / 300)
+    block = trial(slow, rps=200, target=1.2, unanswered=100)  # 100 more requests were done after the block
+    cpu_use = msgspec.structs.replace(block.cpu, target_block_s=0.97)
+    summary = one([msgspec.structs.replace(block, cpu=cpu_use)], of=slow)
+    assert summary.target_utilisation == pytest.approx(0.97)
     assert summary.valid
     assert summary.bound_by == "target-cpu"
     cpu = summary.cpu_us_per_request

@@ -303,15 +303,15 @@ def test_told_to_stop_before_recording_it_has_nothing() -> None:
 
 
 def test_open_requests_are_waited_for_shortly_and_never_counted() -> None:
-    network = ScriptedNetwork(after([300 * MS]))
+    network = ScriptedNetwork(after([700 * MS]))
     result = offer(ClosedLoop, spec(connections=2), network)
-    assert (result.record.responses, result.unanswered, result.requests) == (6, 2, 8)
-    assert network.now == result.ended + 200 * MS
+    assert (result.record.responses, result.unanswered, result.abandoned, result.requests) == (2, 2, 0, 4)
+    assert network.now == result.ended + 400 * MS
 
     network = ScriptedNetwork(after([30 * S]))
     result = offer(ClosedLoop, spec(connections=2, timeout_s=60.0), network)
-    assert (result.record.responses, result.unanswered) == (0, 2)
-    assert network.now == result.ended + 250 * MS
+    assert (result.record.responses, result.unanswered, result.abandoned) == (0, 2, 2)
+    assert network.now == result.ended + 2 * S
 
 
 def test_parts_of_a_schedule_are_evenly_spaced_together() -> None:

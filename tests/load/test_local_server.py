@@ -56,6 +56,38 @@ def test_the_cpu_of_the_server_and_of_its_children_is_seen_and_only_during_the_b
     assert use.busy_processes == 1
 
 
+FORKER = f"""
+import os, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    connection, _ = listener.accept()
+    child = os.fork()
+    if child:
+        connection.close()
+        os.waitpid(child, 0)
+        continue
+    connection.recv(65536)
+    while time.process_time() < {BURN_MS / 1e3}:
+        pass
+    connection.send({GOOD!r})
+    os._exit(0)
+"""
+
+
+def test_a_process_for_each_request_is_seen_though_it_is_gone_before_anyone_looks() -> None:
+    with subprocess.Popen([sys.executable, "-S", "-c", FORKER], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        url = f"http://127.0.0.1:{int(process.stdout.readline())}"
+        with ServerProbe(listeners(url)) as probe:
+            spec = LoadSpec(url=url, exchanges=[Exchange()], connections=1, duration_s=1.0, keep_alive=False)
+            result = engine.find("iobound").run(spec)
+        process.kill()
+    use = probe.between(result.started, result.started + result.seconds)
+    assert use
+    assert use.cpu_s / result.responses * 1e3 > BURN_MS * 0.9
+
+
 def test_a_server_elsewhere_has_no_process_here() -> None:
     with Server(answering(GOOD)) as server:
         assert listeners(server.url)

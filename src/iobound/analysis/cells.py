@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from iobound.analysis import laws, statistics
 from iobound.analysis.bound_by import ERRORS, decide
 from iobound.analysis.evidence import evidence, statements
-from iobound.analysis.launches import Blocks, Launch, gather, generator_s, target_s
+from iobound.analysis.launches import Blocks, Launch, gather, generator_s, target_block_s
 from iobound.analysis.observed import Observed
 from iobound.analysis.progress import progress
 from iobound.records import BoundBy, Cell, CellSummary, CpuPerRequest, Environment, Failure, Interval, RunHeader, Trial
@@ -81,7 +81,7 @@ def _summary(
         rows_per_request=quiet.per_request(lambda trial: trial.service.rows if trial.service else None),
         in_flight=_over(launches, lambda launch: launch.average(lambda trial: trial.load.in_flight_mean)),
         active_at_service=quiet.average(lambda trial: trial.service.active_mean if trial.service else None),
-        target_utilisation=quiet.cores(lambda trial: target_s(trial.cpu) / trial.target_cores),
+        target_utilisation=quiet.cores(lambda trial: target_block_s(trial.cpu) / trial.target_cores),
         generator_utilisation=quiet.average(lambda trial: trial.load.generator.utilisation),
         ran=_ran(trials),
         settings=cell.settings,

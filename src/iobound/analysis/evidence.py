@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from iobound.analysis.bound_by import Evidence
-from iobound.analysis.launches import Blocks, generator_s, target_s
+from iobound.analysis.launches import Blocks, database_block_s, generator_s, target_block_s
 from iobound.records import Cell, Environment, Trial
 
 ONE_THREAD = {"valkey", "redis"}  # services that execute commands on one core, however many there are
@@ -34,7 +34,7 @@ def evidence(cell: Cell, trials: Sequence[Trial], environment: Environment) -> E
         generator_busiest=blocks.average(lambda trial: trial.load.generator.utilisation),
         generator_cpu=blocks.average(lambda trial: generator_s(trial.load.generator) / trial.load.seconds),
         generator_ceiling=_ceiling(cell, blocks, environment),
-        target_cpu=blocks.cores(lambda trial: target_s(trial.cpu)),
+        target_cpu=blocks.cores(lambda trial: target_block_s(trial.cpu)),
         target_cores=blocks.trials[-1].target_cores,
         target_processes=workers if ran else None,  # a program of ours without the label has one process
         target_shares=target_shares,
@@ -63,7 +63,7 @@ def statements(trial: Trial) -> int | None:
 
 
 def _database_cpu(cell: Cell, blocks: Blocks) -> float | None:
-    return 0.0 if cell.service in IN_PROCESS else blocks.cores(lambda trial: trial.cpu.database_s)
+    return 0.0 if cell.service in IN_PROCESS else blocks.cores(lambda trial: database_block_s(trial.cpu))
 
 
 def _database_cores(cell: Cell, environment: Environment) -> int | None:

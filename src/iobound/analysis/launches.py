@@ -79,17 +79,11 @@ class Blocks:
         return sum(known) / self.requests if self.requests and len(known) == len(amounts) else None
 
     def cores(self, used_s: Callable[[Trial], float | None]) -> float | None:
-        """Return how many cores target or service used within the blocks; ``None`` where no block says.
-
-        Their CPU is read when the abandoned requests are done too, so that it is whole for all that were sent. Of these,
-        half the work is taken to fall into the block: all are between just sent and just answered.
-        """
+        """Return how many cores were used within the blocks, from the CPU seconds in each; ``None`` where no block says."""
 
         def used(trial: Trial) -> float | None:
-            seconds, load = used_s(trial), trial.load
-            if seconds is None or not load.requests or not load.seconds:
-                return None
-            return seconds * (1 - load.unanswered / load.requests / 2) / load.seconds
+            seconds = used_s(trial)
+            return None if seconds is None or not trial.load.seconds else seconds / trial.load.seconds
 
         return self.average(used)
 
@@ -132,6 +126,16 @@ def failures(trial: Trial) -> int:
 def target_s(cpu: CpuUse) -> float:
     """Return the target's CPU seconds."""
     return cpu.target_user_s + cpu.target_system_s
+
+
+def target_block_s(cpu: CpuUse) -> float:
+    """Return the target's CPU seconds before the block ended; all of them where only these are known."""
+    return target_s(cpu) if cpu.target_block_s is None else cpu.target_block_s
+
+
+def database_block_s(cpu: CpuUse) -> float | None:
+    """Return the service's CPU seconds before the block ended; all of them where only these are known."""
+    return cpu.database_s if cpu.database_block_s is None else cpu.database_block_s
 
 
 def generator_s(use: GeneratorUse) -> float:

@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from iobound.lab.probes.cpu import SCHEDULER_CLOCK
+from iobound.lab.probes.cpu import SCHEDULER_CLOCK, TICK_S, stat
 from iobound.lab.processes import tree
 
 INTERVAL_S = 0.02
-SEARCH_S = 1.0  # between searches for new descendants, which take some 1 ms
+SEARCH_S = 0.25  # between searches for new descendants, which take some 2 ms
 IDLE = 0.02  # of a core: a process that uses less (a parent that only waits) isn't one that serves
 
 
@@ -58,7 +58,10 @@ def _is_here(host: str, port: int) -> bool:
 
 
 class ServerProbe:
-    """Reads the CPU clocks of `roots` and their descendants between entering and leaving the context."""
+    """Reads the CPU clocks of `roots` and their descendants between entering and leaving the context.
+
+    Descendants that ended count with the parent that waited for them, so that workers may come and go.
+    """
 
     def __init__(self, roots: Iterable[int]) -> None:
         self._roots = list(roots)
@@ -85,24 +88,35 @@ class ServerProbe:
         if ended <= began:
             return None
         used = [clock - first.get(pid, 0.0) for pid, clock in last.items()]
+        # what had been counted of a descendant that ended is in the account of its parent now
+        gone = sum(clock for pid, clock in first.items() if pid not in last and pid not in self._roots)
         share = (end_s - start_s) / (ended - began)
-        return Use(sum(used) * share, sum(each > IDLE * (ended - began) for each in used))
+        return Use(max(0.0, sum(used) - gone) * share, sum(each > IDLE * (ended - began) for each in used))
 
     def _watch(self) -> None:
         searched = -SEARCH_S
         pids: set[int] = set()
+        parents: set[int] = set()
         while not self._ended.is_set():
             now = time.monotonic()
             if now - searched >= SEARCH_S:
                 pids = {pid for root in self._roots for pid in tree(root)}
+                parents = pids & {*self._roots, *_parents(pids)}
                 searched = now
-            self._readings.append((time.monotonic(), _clocks(pids)))
+            self._readings.append((time.monotonic(), _clocks(pids, parents)))
             self._ended.wait(INTERVAL_S)
 
 
-def _clocks(pids: Iterable[int]) -> dict[int, float]:
+def _parents(pids: Iterable[int]) -> Iterator[int]:
+    for pid in pids:
+        with suppress(OSError):
+            yield stat(pid).parent
+
+
+def _clocks(pids: Iterable[int], parents: Container[int]) -> dict[int, float]:
     clocks = {}
     for pid in pids:
         with suppress(OSError):  # it has just ended
-            clocks[pid] = time.clock_gettime((~pid << 3) | SCHEDULER_CLOCK)
+            ended_s = sum(stat(pid).ended_ticks) * TICK_S if pid in parents else 0.0
+            clocks[pid] = time.clock_gettime((~pid << 3) | SCHEDULER_CLOCK) + ended_s
     return clocks

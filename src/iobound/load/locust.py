@@ -65,6 +65,7 @@ def run(user: User, spec: LoadSpec) -> LoadResult:
         requests=responses + sum(counts.errors.values()) + counts.unanswered,
         responses=responses,
         unanswered=counts.unanswered,
+        abandoned=counts.unanswered,
         status=counts.status,
         errors=counts.errors,
         connects=counts.connects,

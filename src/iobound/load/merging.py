@@ -36,6 +36,7 @@ def merge(parts: Sequence[Part]) -> LoadResult | None:
         responses=sum(result.responses for result in results),
         unanswered=sum(result.unanswered for result in results),
         overdue=sum(result.overdue for result in results),
+        abandoned=sum(result.abandoned for result in results),
         status=_sum(result.status for result in results),
         errors=_sum(result.errors for result in results),
         connects=sum(result.connects for result in results),

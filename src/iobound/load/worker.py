@@ -82,6 +82,7 @@ def _result(generator: Generator, cpu_user_s: float, cpu_system_s: float) -> Loa
         responses=record.responses,
         unanswered=generator.unanswered,
         overdue=generator.overdue,
+        abandoned=generator.abandoned,
         status={str(code): number for code, number in sorted(record.status.items()) if number},
         errors=dict(record.errors),
         connects=record.connects,

@@ -14,11 +14,13 @@ from iobound.lab.probes.activity import ActivityProbe, Sampled
 from iobound.lab.service import Counters, Service
 from iobound.lab.targets import RunningTarget
 from iobound.load import engine
+from iobound.load.local_server import ServerProbe
 from iobound.load.spec import Exchange, LoadSpec
 from iobound.records import Cell, CpuUse, LoadResult, ServiceUse, Trial
 from iobound.workloads import writes
 
-SETTLE_S = 2.0  # how long abandoned requests get to finish their writes before rows are counted
+SETTLE_S = 2.0  # how long abandoned requests get to be done, and then to finish their writes before rows are counted
+GLANCE_S, AT_REST = 0.05, 0.2  # a target is at rest that uses less than this share of a core for this long
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Position:
 class Subject:
     """A running target, what it is asked and the service it works on (with the URL of its data).
 
-    `peers` are processes of this machine that aren't ours and that a target without a service of ours is connected to.
+    `peers` are processes of this machine that aren't ours and that a target without a service of ours is connected to,
+    `others` the other targets that run meanwhile, with nothing to do.
     """
 
     target: RunningTarget
@@ -44,6 +47,7 @@ class Subject:
     service: Service | None
     data_url: str | None
     peers: Sequence[int] = ()
+    others: Sequence[int] = ()
 
     @property
     def database_roots(self) -> Sequence[int] | None:
@@ -75,17 +79,26 @@ def measure_block(
     counted = service.counters(url) if service and url else None
     started = time.time()
     before = _Readings.take(subject, laboratory)
-    with ActivityProbe(service, url) if service and url else nullcontext() as probe:
+    roots = subject.database_roots
+    with (
+        ActivityProbe(service, url) if service and url else nullcontext() as probe,
+        ServerProbe([subject.target.pid]) as target_clock,
+        ServerProbe(roots or []) as database_clock,
+    ):
         result = engine.find(cell.engine).run(spec)
+        if result.abandoned:
+            _let_finish(subject.target.pid)
     after = _Readings.take(subject, laboratory)
+    block = result.started, result.started + result.seconds
     use = None
     if service and url and counted:
         counted_after = service.counters(url)
         if counted_after:
-            sampled = probe.between(result.started, result.started + result.seconds) if probe else Sampled(None, None, None)
+            sampled = probe.between(*block) if probe else Sampled(None, None, None)
             use = service_use(counted, counted_after, sampled)
     target_user, target_system = after.target.since(before.target)
-    database = None if subject.database_roots is None else sum(after.database.since(before.database))
+    database = None if roots is None else sum(after.database.since(before.database))
+    target_in_block, database_in_block = target_clock.between(*block), database_clock.between(*block)
     return Trial(
         cell=cell.id,
         comparison=position.comparison,
@@ -99,10 +112,17 @@ def measure_block(
             target_system_s=target_system,
             database_s=database,
             other_s=max(0.0, after.all_s - before.all_s - target_user - target_system - (database or 0) - _generator_s(result)),
+            target_block_s=target_in_block.cpu_s if target_in_block else None,
+            database_block_s=database_in_block.cpu_s if database_in_block else None,
         ),
         target_cores=len(laboratory.placement.target),
         service=use,
-        noise=noise.judge(before.cores, after.cores, sum(after.ours.since(before.ours))),
+        noise=noise.judge(
+            before.cores,
+            after.cores,
+            ours_s=sum(after.ours.since(before.ours)),
+            idle_s=sum(after.others.since(before.others)),
+        ),
         ran=subject.ran,
         rows_written=_settled_rows(service, url) if service and url and counting else None,
     )
@@ -114,6 +134,7 @@ class _Readings:
     database: cpu.CpuTimes
     cores: noise.Cores
     ours: cpu.CpuTimes
+    others: cpu.CpuTimes
 
     @property
     def all_s(self) -> float:
@@ -127,7 +148,19 @@ class _Readings:
             cores=noise.read(laboratory.placement.cores),
             # iobound, its generator, and every target and service under its guards
             ours=cpu.read([os.getpid(), *subject.peers]),
+            others=cpu.read(subject.others),
         )
+
+
+def _let_finish(pid: int) -> None:
+    """Wait until the processes of `pid` are done with what nobody waits for any more, at most `SETTLE_S`."""
+    give_up = time.monotonic() + SETTLE_S
+    used = cpu.read([pid])
+    while time.monotonic() < give_up:
+        time.sleep(GLANCE_S)
+        earlier, used = used, cpu.read([pid])
+        if sum(used.since(earlier)) < AT_REST * GLANCE_S:
+            break
 
 
 def _generator_s(result: LoadResult) -> float:

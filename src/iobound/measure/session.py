@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from iobound.errors import IoboundError, LabError
@@ -171,7 +171,8 @@ class _GroupSession:
                 except IoboundError as error:
                     refused[key] = error
             self._fail(cell, comparison.id, launch, "start", str(refused[key]))
-        return subjects
+        pids = {subject.target.pid for subject in subjects.values()}
+        return {key: replace(each, others=sorted(pids - {each.target.pid})) for key, each in subjects.items()}
 
     def _contenders(self) -> Iterator[tuple[Comparison, Cell, bool]]:
         for comparison in self.group.comparisons:
@@ -223,7 +224,7 @@ class _GroupSession:
             self._fail(cell, comparison.id, launch, "verify", reason, expected=expected is not None)
             return None
         found = peers.of(subject.target.pid) if subject.service is None else []
-        return Subject(subject.target, exchanges, ran, subject.service, subject.data_url, found)
+        return replace(subject, exchanges=exchanges, ran=ran, peers=found)
 
     def _warm_up(self, cell: Cell, subject: Subject) -> None:
         """Offer some load that isn't recorded, so that pools are filled and caches warm; the later views need no more."""
@@ -273,7 +274,8 @@ class _GroupSession:
         return (other.view, other.engine, other.workload) == (view, cell.engine, cell.workload)
 
     def _fail(self, cell: Cell, comparison: str, launch: int, stage: Stage, reason: str, expected: bool = False) -> None:
-        """Note a failure; the cell isn't tried again in this run."""
+        """Note a failure; the cell isn't tried again in this run. Raises `LabError` where the laboratory is to blame."""
+        self.session.laboratory.check()
         self.broken.add(cell.id)
         self._add(Failure(cell=cell.id, comparison=comparison, launch=launch, stage=stage, reason=reason, expected=expected))
 

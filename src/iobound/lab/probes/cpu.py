@@ -35,17 +35,32 @@ class CpuTimes:
         return total * share, total * (1 - share)
 
 
+@dataclass(frozen=True)
+class Stat:
+    """What `/proc/PID/stat` says: the parent, and user and system ticks of the process and of children that ended."""
+
+    parent: int
+    ticks: tuple[int, int]
+    ended_ticks: tuple[int, int]
+
+
+def stat(pid: int) -> Stat:
+    """Read what the kernel says of a process; raises `OSError` where it is gone."""
+    # proc(5): fields 4 (ppid) and 14-17 (utime, stime, cutime, cstime); the name in parentheses may hold spaces
+    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    user, system, ended_user, ended_system = map(int, fields[11:15])
+    return Stat(int(fields[1]), (user, system), (ended_user, ended_system))
+
+
 def read(roots: Iterable[int]) -> CpuTimes:
     """Read the CPU times of the trees of `roots`, ended descendants included. Processes that vanish meanwhile count once."""
     total, user, system = 0.0, 0, 0
     for pid in {pid for root in roots for pid in tree(root)}:
         try:
-            # fields 14-17 of proc(5): utime, stime, cutime, cstime; the name in parentheses may hold spaces
-            stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-            ticks = [int(field) for field in stat[11:15]]
-            total += time.clock_gettime_ns((~pid << 3) | SCHEDULER_CLOCK) / 1e9 + (ticks[2] + ticks[3]) * TICK_S
-        except (OSError, IndexError):
+            found = stat(pid)
+            total += time.clock_gettime_ns((~pid << 3) | SCHEDULER_CLOCK) / 1e9 + sum(found.ended_ticks) * TICK_S
+        except OSError:
             continue
-        user += ticks[0] + ticks[2]
-        system += ticks[1] + ticks[3]
+        user += found.ticks[0] + found.ended_ticks[0]
+        system += found.ticks[1] + found.ended_ticks[1]
     return CpuTimes(total, user, system)

@@ -50,10 +50,11 @@ def _pressure() -> float | None:
     return int(some.rpartition("total=")[2]) / 1e6
 
 
-def judge(before: Cores, after: Cores, ours_s: float) -> Noise:
+def judge(before: Cores, after: Cores, ours_s: float, idle_s: float = 0.0) -> Noise:
     """Return what disturbed the time between two readings in which processes of ours used `ours_s` CPU seconds.
 
-    A block is quiet while foreign CPU stays below `FOREIGN_LIMIT` and steal below `STEAL_LIMIT` of one core.
+    `idle_s` of these were used by targets that had nothing to do. A block is quiet while foreign CPU and theirs each stay
+    below `FOREIGN_LIMIT`, and steal below `STEAL_LIMIT` of one core.
     """
     seconds = after.at - before.at
     steal = (after.stolen_s - before.stolen_s) / seconds
@@ -64,6 +65,9 @@ def judge(before: Cores, after: Cores, ours_s: float) -> Noise:
     reasons = []
     if foreign > FOREIGN_LIMIT:
         reasons.append(f"other processes used {foreign:.0%} of a core (limit {FOREIGN_LIMIT:.0%})")
+    idle = idle_s / seconds
+    if idle > FOREIGN_LIMIT:
+        reasons.append(f"targets that weren't asked anything used {idle:.0%} of a core (limit {FOREIGN_LIMIT:.0%})")
     if steal > STEAL_LIMIT:
         reasons.append(f"the hypervisor took {steal:.0%} of a core (limit {STEAL_LIMIT:.0%})")
     return Noise(steal=steal, foreign=foreign, pressure=pressure, quiet=not reasons, because="; ".join(reasons) or None)

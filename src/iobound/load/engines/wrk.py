@@ -207,6 +207,7 @@ def _result(spec: LoadSpec, started: float, report: _Report, use: resource.struc
         requests=good + sum(errors.values()) + unanswered,
         responses=good,
         unanswered=unanswered,
+        abandoned=unanswered,
         status={name: count for name, count in {"2xx-3xx": good, "4xx-5xx": report.status}.items() if count},
         errors={kind: count for kind, count in errors.items() if count},
         connects=spec.connections if spec.keep_alive else report.requests,
