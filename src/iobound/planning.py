@@ -14,6 +14,8 @@ from iobound.records import Cell, Comparison, Plan, View, Workload
 BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
 LAUNCH_STARTUP_S = 1.2  # starting and verifying a target
 
+USUAL = [Workload(name=name) for name in ("plain", "file", "sql-list", "redis-get")]  # what targets are compared on unasked
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -107,12 +109,17 @@ class SideBySide:
 def chosen(experiment: str, choice: Choice) -> Question:
     """Compare the targets that the user named, on each workload, at each concurrency.
 
-    Raises `UsageError` for a target that doesn't serve a workload.
+    Without workloads those of `USUAL` that all of the targets serve. Raises `UsageError` for a target that doesn't serve a
+    workload.
     """
     question = NOTHING
     targets = [catalogue.find(name) for name in choice.targets]
     levels = choice.concurrency or (10,)
-    for workload in choice.workloads:
+    usual = [workload for workload in USUAL if all(target.serves(workload) for target in targets)]
+    workloads = choice.workloads or usual
+    if not workloads:
+        raise UsageError(f"no usual workload is served by all of {', '.join(choice.targets)}; name some with --workloads")
+    for workload in workloads:
         for target in targets:
             if not target.serves(workload):
                 raise UsageError(f"{target.name} doesn't serve the workload {workload}; `iobound list` shows what each needs")

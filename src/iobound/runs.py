@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,8 +31,7 @@ class RunWriter:
     @classmethod
     def create(cls, folder: Path, header: RunHeader) -> RunWriter:
         """Start a run in `folder`; raises `UsageError` where a run is already there, `LabError` where it can't be written."""
-        if (folder / HEADER).exists():
-            raise UsageError(f"{folder} already holds a run; give another --out, or continue it with --resume {folder}")
+        check_new(folder)
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / HEADER).write_bytes(msgspec.json.format(msgspec.json.encode(header), indent=1))
@@ -85,6 +85,20 @@ class Run:
         self.header = header
         self.observations = observations
         self.cut_off = cut_off
+
+
+def check_new(folder: Path) -> None:
+    """Raise `UsageError` where `folder` holds a run already, `LabError` where none can be written there.
+
+    `RunWriter.create` finds that out too, but only after the laboratory was set up.
+    """
+    if (folder / HEADER).exists():
+        raise UsageError(f"{folder} already holds a run; give another --out, or continue it with --resume {folder}")
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise UsageError(f"{folder} can't be a run folder: {existing} is a file; give another --out")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise LabError(f"can't write the run folder {folder}: {existing} isn't yours to write in; give another with --out")
 
 
 def default_folder() -> Path:

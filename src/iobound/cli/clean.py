@@ -6,11 +6,13 @@ import json
 
 import click
 
+from iobound.cli import options
 from iobound.lab import scratch, service
 
 
-@click.command()
+@click.command(short_help="Remove what killed runs left behind.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.service_urls("Also clean this {} server.")
 def command(as_json: bool, **urls: str | None) -> None:
     """Remove what killed runs left behind: temporary folders here, and databases on the servers given by URL.
 
@@ -20,11 +22,8 @@ def command(as_json: bool, **urls: str | None) -> None:
     """
     removed, in_use = scratch.sweep()
     found = {"here": service.Leftovers(dropped=[str(path) for path in removed], in_use=[str(path) for path in in_use])}
-    for name in service.known():
-        kind = service.find(name)
-        url = urls.get(kind.flag) if kind.flag else None
-        if url:
-            found[name] = kind.clean(url)
+    for name, url in options.given_urls(urls).items():
+        found[name] = service.find(name).clean(url)
     if as_json:
         where = {place: {"dropped": it.dropped, "in_use": it.in_use} for place, it in found.items()}
         click.echo(json.dumps(where))
@@ -36,9 +35,3 @@ def command(as_json: bool, **urls: str | None) -> None:
             click.echo(f"{place}: left {name}, which a running iobound uses")
         if not leftovers.dropped and not leftovers.in_use:
             click.echo(f"{place}: nothing left behind")
-
-
-for _name in service.known():
-    _flag = service.find(_name).flag
-    if _flag:
-        command.params.append(click.Option([f"--{_flag}"], metavar="URL", help=f"Also clean this {_name} server."))

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from iobound.cli.progress import Bar
-from iobound.lab import environments, host, placement, service
+from iobound.lab import cache, environments, host, placement, service
 from iobound.lab.lock import MachineLock
 from iobound.lab.placement import Placement
 from iobound.lab.probes import cpu, noise
@@ -52,7 +52,7 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     concerns: list[str]
 
 
-@click.command()
+@click.command(short_help="Examine this machine as a laboratory.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(as_json: bool) -> int:
     """Examine this machine: cores, quotas, steal, clock, the generator's ceiling, services and interpreters.
@@ -102,7 +102,7 @@ def examine(progress: Bar) -> Examination:
         spread=spread,
         services={name: service.find(name).unavailable() or "available" for name in service.known()},
         interpreters=[version for version in INTERPRETERS if environments.interpreter(version)],
-        cache_mb=size_mb(environments.cache_folder()),
+        cache_mb=size_mb(cache.folder()),
         concerns=concerns,
     )
 
@@ -150,7 +150,7 @@ def show(found: Examination, console: Console) -> None:
     for name, state in found.services.items():
         table.add_row(name, state)
     table.add_row("interpreters", ", ".join(found.interpreters) or "none but this one")
-    table.add_row("cache", f"{found.cache_mb:,.0f} MB in {environments.cache_folder()}")
+    table.add_row("cache", f"{found.cache_mb:,.0f} MB in {cache.folder()}")
     console.print(table)
     console.print()
     for concern in found.concerns:

@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     unavailable: str | None = None
 
 
-@click.command()
+@click.command(short_help="List what there is to measure.")
 @click.option("--targets", "only_targets", is_flag=True, help="Print the names of all targets, one a line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(only_targets: bool, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import click
@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from iobound.analysis.loaded import Server, Summary, summarise
 from iobound.cli import options
 from iobound.cli.progress import Bar
 from iobound.errors import NoVerdict, Unavailable, UsageError
@@ -27,11 +26,14 @@ from iobound.load.local_server import ServerProbe, listeners
 from iobound.load.spec import Exchange, LoadSpec
 from iobound.report import terminal, words
 
+if TYPE_CHECKING:
+    from iobound.analysis.loaded import Summary
+
 TICK_S = 0.25
 INTERRUPTED = 130
 
 
-@click.command()
+@click.command(short_help="Offer HTTP load to a URL.")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("-c", "--connections", type=int, default=10, show_default=True, help="Connections: at most so many in flight.")
 @click.option("-d", "--duration", type=options.Duration(), default="10s", show_default=True, help="How long to measure.")
@@ -63,6 +65,8 @@ def command(urls: tuple[str, ...], as_json: bool, engine_name: str, **given: Any
 
     Example: iobound load http://127.0.0.1:8000/ -c 50 -d 5s
     """
+    from iobound.analysis.loaded import Server, summarise  # scipy: half a second that --help needn't wait
+
     spec = make_spec(urls, **given)
     checks.check(spec)
     tool = engine.find(engine_name)

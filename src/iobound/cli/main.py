@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pkgutil
 import signal
 import sys
@@ -12,8 +13,10 @@ from typing import NoReturn
 import click
 
 from iobound import __version__, cli
-from iobound.errors import IoboundError
+from iobound.errors import IoboundError, LabError
 
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HIDDEN = {"main", "options", "progress", "stages"}  # what the commands share
 
 
@@ -42,17 +45,20 @@ def commands() -> None:
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived: unwinds like Ctrl-C, so that everything started is stopped."""
+    """SIGTERM or SIGHUP arrived: unwinds like Ctrl-C, so that everything started is stopped."""
 
 
-def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Terminated
+def _stop(signum: int, frame: FrameType | None) -> NoReturn:
+    for each in STOPPING:  # a second one must not cut clearing up short
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt if signum == signal.SIGINT else Terminated
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code (0-4, 130 after Ctrl-C, 143 after SIGTERM)."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for each in STOPPING:
+        if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(each, _stop)
     try:
         code = commands(standalone_mode=False)
     except IoboundError as error:
@@ -67,4 +73,9 @@ def main() -> NoReturn:
     except Terminated:
         click.echo("iobound: terminated", err=True)
         sys.exit(143)
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        click.echo(f"iobound: {error.strerror}; make room where the output goes", err=True)
+        sys.exit(LabError.exit_code)
     sys.exit(code if isinstance(code, int) else 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
@@ -41,4 +42,5 @@ class Bar:
         last, at = self._last
         if what != last or time.monotonic() - at >= PLAIN_INTERVAL_S:
             self._last = (what, time.monotonic())
-            print(f"iobound: {share:4.0%} {what}", file=sys.stderr, flush=True)
+            with suppress(OSError):  # nobody reads it any more, or the disk is full: no reason to stop
+                print(f"iobound: {share:4.0%} {what}", file=sys.stderr, flush=True)

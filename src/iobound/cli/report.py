@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from iobound import runs
-from iobound.analysis.judging import judge
 from iobound.cli.stages import REPORT, exit_code
 from iobound.errors import LabError
 from iobound.records import Judgement
@@ -18,7 +17,7 @@ from iobound.report import terminal
 MODULES = {"html": "html", "md": "markdown", "json": "json", "csv": "csv"}
 
 
-@click.command()
+@click.command(short_help="Judge a run again and render it.")
 @click.argument("folder", metavar="[RUN]", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--format", "format_", type=click.Choice(["terminal", *MODULES]), help="Only this one (default: html, and terminal)."
@@ -32,6 +31,8 @@ def command(folder: Path | None, format_: str | None, out: Path | None) -> int:
 
     Example: iobound report --format md
     """
+    from iobound.analysis.judging import judge  # scipy: half a second that --help needn't wait
+
     run = runs.read(folder or runs.latest())
     if run.cut_off:
         click.echo(f"iobound: the last line of {run.folder / runs.TRIALS} is incomplete and was left out", err=True)

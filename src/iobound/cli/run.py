@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import click
+import msgspec
+from click.core import ParameterSource
 
 from iobound import experiments, runs
 from iobound.cli import options, stages
 from iobound.cli.progress import Bar
 from iobound.errors import UsageError, nearest
-from iobound.lab import catalogue
+from iobound.lab import catalogue, service
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
 from iobound.planning import NOTHING, Choice, estimate_s
 from iobound.records import Plan, Workload
-from iobound.report import json, terminal
 
+WITH_RESUME = {"resume", "as_json", "target_cores", "durable", *options.SERVICE_OPTIONS}  # the laboratory, not the plan
 KNOWN = sorted(module.name for module in pkgutil.iter_modules(experiments.__path__))
 TOUR = ["web", "equal"]
 
 
-@click.command()
+@click.command(short_help="Carry out experiments and report.")
 @click.argument("names", metavar="[EXPERIMENT]...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Few launches, short blocks: about three minutes for the whole tour.")
 @click.option("--budget", type=options.Duration(), help="Stop after about this long (default: by experiment).")
 @click.option("--targets", type=options.NAMES, help="Compare these targets instead; the first is the baseline.")
 @click.option("--workloads", type=options.WORKLOADS, help="Only these workloads, e.g. plain,sql-list:1000,db-wait:20.")
 @click.option("--concurrency", type=options.CONNECTIONS, help="Connections of the closed loops, e.g. 1,10,100.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Requests a second of the open loop.")
+@click.option("--rate", type=options.Rate(), help="Requests a second of the open loop.")
 @click.option(
     "--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Relative half-width to stop at."
 )
@@ -42,7 +45,7 @@ TOUR = ["web", "equal"]
 @click.option("--resume", type=click.Path(path_type=Path, exists=True), metavar="RUN", help="Continue an interrupted run.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder (default: ./iobound-runs/TIME).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@options.service_urls
+@options.instead_of_private
 def command(
     names: tuple[str, ...],
     quick: bool,
@@ -65,47 +68,56 @@ def command(
 
     Example: iobound run web --quick
     """
-    resumed = runs.read(resume) if resume else None
-    chosen = [experiment(name) for name in names or (["web"] if targets else TOUR)]
-    with (
-        MachineLock(),
-        Laboratory(target_cores=target_cores, urls=options.given_urls(urls), durable=durable) as laboratory,
-        Bar() as progress,
-    ):
-        if resumed:
-            plan = resumed.header.plan
-        else:
-            progress("starting services", 0)
-            choice = Choice(
-                quick=quick,
-                first_available=laboratory.first_available,
-                targets=targets or (),
-                workloads=workloads or (),
-                concurrency=concurrency or (),
-                rate=rate,
-            )
-            plan = make_plan(chosen, choice, budget, precision, seed)
-        if dry_run:
-            show(plan, as_json)
-            return 0
-        folder = resume or out or runs.default_folder()
-        try:
-            stages.measure(folder, plan, laboratory, catalogue.find, progress, resumed)
-        except BaseException:
-            if (folder / runs.HEADER).exists() and (run := runs.read(folder)).observations:
-                stages.report(run)
-                click.echo(
-                    f"iobound: kept what was measured in {folder}; continue with: iobound run --resume {folder}", err=True
-                )
-            raise
-    run = runs.read(folder)
+    resumed = continued(resume) if resume else None
+    folder = resume or out or runs.default_folder()
+    chosen = [experiment(name) for name in dict.fromkeys(names) or (["web"] if targets else TOUR)]
+    given = options.given_urls(urls)
+
+    def planned(first_available: Callable[[list[str]], str]) -> Plan:
+        choice = Choice(
+            quick=quick,
+            first_available=first_available,
+            targets=targets or (),
+            workloads=workloads or (),
+            concurrency=concurrency or (),
+            rate=rate,
+        )
+        return make_plan(chosen, choice, budget, precision, seed)
+
+    if dry_run:
+        show(planned(lambda names: likely(names, given)), as_json)
+        return 0
+    if resumed is None:
+        planned(lambda names: names[0])  # what is asked wrongly is told before anything is started
+        runs.check_new(folder)
+    with MachineLock(), Laboratory(target_cores=target_cores, urls=given, durable=durable) as laboratory, Bar() as progress:
+        progress("starting services", 0)
+        plan = resumed.header.plan if resumed else planned(laboratory.first_available)
+        run = stages.measure(folder, plan, laboratory, catalogue.find, progress, resumed)
     judgement = stages.report(run)
-    if as_json:
-        click.echo(json.render(run.header, judgement, run.folder))
-    else:
-        terminal.render(run.header, judgement, terminal.console())
-        click.echo(f"\nReport: {folder / stages.REPORT}")
+    stages.show(run, judgement, as_json)
     return stages.exit_code(judgement)
+
+
+def continued(folder: Path) -> runs.Run:
+    """Read the run that is to be continued; raises `UsageError` for an option that would change what it is."""
+    run = runs.read(folder)
+    if stages.COMMANDS in run.header.plan.experiments:
+        raise UsageError(f"{folder} compares two commands and can't be continued; compare them again")
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name not in WITH_RESUME:
+            raise UsageError(
+                f"{parameter.opts[0]} can't be given with --resume, which continues the plan of {folder}; "
+                "leave it out, or start another run"
+            )
+    return run
+
+
+def likely(names: list[str], given: dict[str, str]) -> str:
+    """Return the first of the services `names` that is given or could be started, without starting it."""
+    return next((name for name in names if name in given or not service.find(name).unavailable()), names[0])
 
 
 def experiment(name: str) -> ModuleType:
@@ -121,7 +133,7 @@ def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, pr
     for each in chosen:
         question += each.plan(choice)
     if not question.cells:
-        raise UsageError("nothing to measure: no chosen experiment has these workloads; `iobound list` shows them")
+        raise UsageError("nothing to measure: no chosen experiment asks these workloads; say of what with --targets")
     default = sum(each.QUICK_BUDGET_S if choice.quick else each.BUDGET_S for each in chosen)
     return Plan(
         experiments=[each.__name__.rpartition(".")[2] for each in chosen],
@@ -142,8 +154,6 @@ def show(plan: Plan, as_json: bool) -> None:
     """Print a plan and how long it takes."""
     seconds = min(plan.budget_s, estimate_s(plan)), plan.budget_s
     if as_json:
-        import msgspec
-
         click.echo(msgspec.json.encode({"plan": plan, "seconds": {"at_least": seconds[0], "budget": seconds[1]}}))
         return
     for comparison in plan.comparisons:

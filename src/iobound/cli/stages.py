@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import click
+
 from iobound import __version__, runs
-from iobound.analysis.judging import judge
-from iobound.analysis.precision import width
+from iobound.cli import options
 from iobound.cli.progress import Bar
+from iobound.errors import LabError, NoVerdict, UsageError
 from iobound.lab import host
 from iobound.lab.environments import environment as build_environment
 from iobound.lab.laboratory import Laboratory
@@ -17,9 +20,9 @@ from iobound.load import calibration
 from iobound.load.engine import DEFAULT
 from iobound.measure.session import Session, Targets
 from iobound.records import SCHEMA, Ceiling, Environment, Judgement, Plan, RunHeader
-from iobound.report import html
 
 REPORT = "report.html"
+COMMANDS = "compare"  # what a run of two commands calls its experiment
 
 
 def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environment:
@@ -55,36 +58,84 @@ def ceilings(laboratory: Laboratory, concurrencies: set[int]) -> list[Ceiling]:
 def measure(
     folder: Path, plan: Plan, laboratory: Laboratory, targets: Targets, progress: Bar, resumed: runs.Run | None = None
 ) -> runs.Run:
-    """Carry out `plan` into `folder` (or continue `resumed`) and read it back."""
-    if resumed is None:
-        header = RunHeader(
-            schema=SCHEMA,
-            iobound=__version__,
-            created=time.time(),
-            command=sys.argv[1:],
-            plan=plan,
-            environment=describe(laboratory, plan, targets),
-        )
-        writer = runs.RunWriter.create(folder, header)
-    else:
-        writer = runs.RunWriter(folder)
-    earlier = resumed.observations if resumed else []
-    with writer:
-        Session(plan, laboratory, targets, writer.add, width, progress, earlier).run()
+    """Carry out `plan` into `folder` (or continue `resumed`) and read it back.
+
+    However it ends, what was measured is kept and reported. Raises `UsageError` where `resumed` was measured elsewhere.
+    """
+    from iobound.analysis.precision import width  # scipy: half a second that --help needn't wait
+
+    header = RunHeader(
+        schema=SCHEMA,
+        iobound=__version__,
+        created=time.time(),
+        command=options.without_passwords(sys.argv[1:]),
+        plan=plan,
+        environment=describe(laboratory, plan, targets),
+    )
+    if resumed:
+        refuse_other_laboratory(resumed, header)
+    writer = runs.RunWriter(folder) if resumed else runs.RunWriter.create(folder, header)
+    try:
+        with writer:
+            Session(plan, laboratory, targets, writer.add, width, progress, resumed.observations if resumed else []).run()
+    except BaseException:
+        keep(folder)
+        raise
     return runs.read(folder)
+
+
+def refuse_other_laboratory(resumed: runs.Run, now: RunHeader) -> None:
+    """Raise `UsageError` naming the fields in which a run that is to be continued was measured otherwise than would be now."""
+    from iobound.analysis import across
+
+    was = resumed.header
+    differing = [*across.differences(across.must_agree(was), across.must_agree(now))]
+    differing += across.differences(across.may_differ(was), across.may_differ(now))
+    if differing:
+        raise UsageError(f"{resumed.folder} can't be continued; it was measured with other\n  " + "\n  ".join(differing))
+
+
+def keep(folder: Path) -> None:
+    """Report what an unfinished run has measured so far, and say how to continue it."""
+    run = runs.read(folder)
+    if run.observations:
+        with suppress(LabError):  # a full disk, which is being told already
+            report(run)
+        way_on = "" if COMMANDS in run.header.plan.experiments else f"; continue with: iobound run --resume {folder}"
+        click.echo(f"iobound: kept what was measured in {folder}{way_on}", err=True)
 
 
 def report(run: runs.Run) -> Judgement:
     """Judge a run and write its HTML report into its folder."""
+    from iobound.analysis.judging import judge
+    from iobound.report import html
+
     judgement = judge(run.header, run.observations)
     runs.write(run.folder, REPORT, html.render(run.header, judgement, run.folder))
     return judgement
 
 
+def show(run: runs.Run, judgement: Judgement, as_json: bool) -> None:
+    """Print a judged run on standard output."""
+    from iobound.report import json, terminal
+
+    if as_json:
+        click.echo(json.render(run.header, judgement, run.folder))
+    else:
+        terminal.render(run.header, judgement, terminal.console())
+        click.echo(f"\nReport: {run.folder / REPORT}")
+
+
 def exit_code(judgement: Judgement) -> int:
-    """Return 1 where an answer was wrong that no target declares wrong, 4 where no cell says anything, else 0."""
-    wrong = any(failure.stage in {"verify", "account"} and not failure.expected for failure in judgement.not_measured)
+    """Return 1 where an answer was wrong that no target declares wrong, 3 where nothing could be started, 4 where no cell
+    says anything, else 0.
+    """
+    failures = judgement.not_measured
+    wrong = any(failure.stage in {"verify", "account"} and not failure.expected for failure in failures)
     lawless = any(finding.rule == "law-broken" and finding.status == "present" for finding in judgement.findings)
     if wrong or lawless:
         return 1
-    return 0 if any(cell.valid for cell in judgement.cells) else 4
+    if any(cell.valid for cell in judgement.cells):
+        return 0
+    started = {cell.id for cell in judgement.cells} - {failure.cell for failure in failures if failure.stage == "start"}
+    return NoVerdict.exit_code if started else LabError.exit_code

@@ -23,11 +23,11 @@ from iobound.measure.conformance import AS_EXPECTED, Ground, Verdict, conform, c
 COLOURS = {"verified": "green", "failed": "red", "unavailable": "yellow"}
 
 
-@click.command()
+@click.command(short_help="Check the answers of targets, untimed.")
 @click.argument("names", metavar="[TARGET]...", nargs=-1)
 @click.option("--all", "all_targets", is_flag=True, help="Every target, not only so many that each two parts meet once.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@options.service_urls
+@options.instead_of_private
 def command(names: tuple[str, ...], all_targets: bool, as_json: bool, **urls: str | None) -> int:
     """Start TARGETs (default: so many that each two parts that fit stand together once) and check every answer, untimed.
 

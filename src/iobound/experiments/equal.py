@@ -21,6 +21,8 @@ def plan(choice: Choice) -> Question:
     question = NOTHING
     pair = [catalogue.find(name) for name in TARGETS]
     for workload in choice.workloads or (WORKLOADS[1:] if choice.quick else WORKLOADS):
+        if not all(target.serves(workload) for target in pair):
+            continue
         asked = SideBySide("equal", "only the handlers differ", pair, workload, choice.settings)
         for concurrency in choice.concurrency or ((10,) if choice.quick else (1, 10, 100)):
             question += asked.capacity(concurrency)

@@ -26,13 +26,12 @@ def plan(choice: Choice) -> Question:
     """
     if choice.targets:
         return chosen("web", choice)
-    wanted = {workload.name: workload for workload in choice.workloads} or {name: Workload(name=name) for name in PUBLISHED}
     question = NOTHING
-    for name, workload in wanted.items():
-        if name not in PUBLISHED:
+    for workload in choice.workloads or [Workload(name=name) for name in PUBLISHED]:
+        if workload.name not in PUBLISHED:
             continue
-        of, targets = PUBLISHED[name]
-        if name == "sql-list":
+        of, targets = PUBLISHED[workload.name]
+        if workload.name == "sql-list":
             database = choice.first_available(["mariadb", "postgresql"])
             targets = targets if database == "mariadb" else [f"{target}@{database}" for target in targets]
         asked = SideBySide("web", of, [catalogue.find(target) for target in targets], workload, choice.settings)

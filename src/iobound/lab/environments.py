@@ -6,6 +6,7 @@ A lock called ``NAME-3.8.txt`` is for Python 3.8; any other is for the interpret
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import os
 import re
@@ -15,7 +16,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +24,7 @@ import uv
 
 import iobound
 from iobound.errors import LabError, Unavailable, UsageError, nearest
+from iobound.lab import cache
 
 LOCKS = Path(iobound.__file__).parent / "targets" / "locks"
 
@@ -52,7 +53,7 @@ def environment(name: str, python: str | None = None, *, locks: Path = LOCKS) ->
         raise UsageError(nearest(name, sorted(path.stem for path in locks.glob("*.txt")), "environment"))
     base = _base(python or python_of(name))
     key = hashlib.sha256(lock.read_bytes() + str(base).encode()).hexdigest()[:12]
-    folder = cache_folder() / f"{name}-{key}"
+    folder = cache.folder() / "environments" / f"{name}-{key}"
     with _held(folder.with_suffix(".lock")) as held:
         if not (folder / MARKER).exists() or not _python(folder).exists():
             _build(folder, lock, base, held)
@@ -65,13 +66,13 @@ def python_of(name: str) -> str | None:
     return match[1] if match else None
 
 
-@cache
+@functools.cache
 def variants(name: str) -> list[str]:
     """Return the locks of the environment `name`: its own and those for other interpreters."""
     return [name, *sorted(path.stem for path in LOCKS.glob(f"{name}-[0-9]*.txt"))]
 
 
-@cache
+@functools.cache
 def interpreter(version: str) -> Path | None:
     """Return the path of a Python ``X.Y`` on this machine, as uv or pyenv knows it; ``None`` where there is none."""
     found = subprocess.run(
@@ -80,7 +81,7 @@ def interpreter(version: str) -> Path | None:
     if found.returncode == 0:
         return Path(found.stdout.strip())
     # pyenv's shim for a version that isn't chosen fails, and uv looks no further.
-    versions = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    versions = Path(os.environ.get("PYENV_ROOT") or cache.home() / ".pyenv") / "versions"
     return next(iter(sorted(versions.glob(f"{version}.*/bin/python"))), None)
 
 
@@ -95,24 +96,18 @@ def _base(version: str | None) -> Path:
     return found
 
 
-def cache_folder() -> Path:
-    """Return the folder of the built environments, made where it isn't there."""
-    """Return the folder that keeps the built environments, made where it isn't there; raises `LabError`."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iobound" / "environments"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LabError(f"can't make {folder} ({error.strerror}); set XDG_CACHE_HOME to a folder that is yours") from error
-    return folder
-
-
 def _python(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
 @contextmanager
 def _held(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("wb") as held:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = path.open("wb")
+    except OSError as error:
+        raise LabError(f"can't write {path} ({error.strerror}); set XDG_CACHE_HOME to a folder that is yours") from error
+    with held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield held
 

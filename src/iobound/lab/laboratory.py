@@ -9,7 +9,7 @@ from pathlib import Path
 
 from iobound import dataset
 from iobound.errors import LabError
-from iobound.lab import placement, service
+from iobound.lab import cache, placement, service
 from iobound.lab.placement import Placement
 from iobound.lab.service import Service, ServiceOptions
 from iobound.records import Cell
@@ -62,6 +62,14 @@ class Laboratory:
                 return name
         raise errors[0]
 
+    def check(self) -> None:
+        """Raise `LabError` where a service that was started doesn't answer any more, so that no target is blamed for that."""
+        for name, used in self.services.items():
+            try:
+                used.info()
+            except LabError as error:
+                raise LabError(f"{name} died while it was measured on: {error}") from error
+
     def data_url(self, cell: Cell) -> str | None:
         """Return the URL of the data that `cell` works on, made where it isn't there yet; ``None`` without a service."""
         return None if cell.service is None else self.service(cell.service).dataset(cell.workload.rows)
@@ -80,11 +88,10 @@ def served_file() -> Path:
     """Return the file that the ``file`` workload reads, written into the cache where it isn't there yet."""
     text = dataset.file_text()
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "iobound"
-    path = cache / f"served-{digest}.txt"
+    path = cache.folder() / f"served-{digest}.txt"
     if not path.exists():
         try:
-            cache.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             fresh = path.with_suffix(f".{os.getpid()}")
             fresh.write_text(text)
             fresh.rename(path)
