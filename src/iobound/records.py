@@ -196,8 +196,9 @@ class LoadResult(Record, frozen=True):
     `overdue` were due by then and never sent, since no connection was free (open loop). `abandoned` of the unanswered weren't
     answered either while the engine waited for them after the block.
     `started` is when recording began, by CLOCK_MONOTONIC in seconds (comparable across processes of one machine).
-    `latency` is an HDR histogram of successes, V2 compressed base64, in nanoseconds, 3 significant digits. `in_flight_mean` is
-    the time-weighted mean number of requests in flight.
+    `latency` is an HDR histogram of successes, V2 compressed base64, in nanoseconds, 3 significant digits; `waited` is one of how
+    long those unanswered and overdue had waited when the block ended (empty where the engine doesn't know): their latencies
+    are longer. `in_flight_mean` is the time-weighted mean number of requests in flight.
     """
 
     engine: str
@@ -218,6 +219,7 @@ class LoadResult(Record, frozen=True):
     generator: GeneratorUse
     overdue: int = 0
     abandoned: int = 0
+    waited: str = ""
 
 
 class CpuUse(Record, frozen=True):
@@ -455,7 +457,8 @@ class ClaimResult(Record, frozen=True):
     """A published statement held against what was measured here.
 
     `published` and `here` are the two figures in `unit`, `ratio` is here over published, `bound_here` says what bound
-    the figure here.
+    the figure here. The engine of `cell` says who measured it. `result` is ``None`` where there is nothing to hold or fail: for
+    absolute figures, which are of another machine, and for what Locust would have said.
     """
 
     claim: str
@@ -466,7 +469,7 @@ class ClaimResult(Record, frozen=True):
     here: Interval | None
     bound_here: BoundBy | None
     cell: str | None
-    result: Holds
+    result: Holds | None
     because: str
     ratio: Interval | None = None
 

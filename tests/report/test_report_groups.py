@@ -30,7 +30,7 @@ def test_names_tell_cells_apart_by_engine_and_by_settings_that_differ() -> None:
         summary("a", 1.0, settings={"WORKERS": "4"}, engine="wrk"),
     ]
     (found,) = groups.group(judged(*cells), plan(cells, {}))
-    assert [found.name(cell) for cell in cells] == ["a (WORKERS=1)", "a (WORKERS=4)", "a (driven by wrk, WORKERS=4)"]
+    assert [found.name(cell) for cell in cells] == ["a (WORKERS=1)", "a (WORKERS=4)", "a (by wrk, WORKERS=4)"]
     assert found.shared_settings == {"POOL_SIZE": "10"}
 
 

@@ -126,12 +126,16 @@ def test_strikes_invalid_cells_and_gives_them_no_rank(page: str) -> None:
 
 
 def test_reads_at_least_where_the_generator_was_the_limit(page: str) -> None:
-    rows = [row for table in Page(page).named("target", "conn.") for row in table if "locust:HttpUser" in row[0]]
+    rows = [row for table in Page(page).named("target", "conn.") for row in table if "by Locust" in row[0]]
     assert [row[2] for row in rows] == ["at least 702", "at least 1,050", "at least 741"]
-    claim = next(
-        row for table in Page(page).named("statement") for row in table if row[0].startswith("Starlette, no I/O, by Locust")
-    )
-    assert claim[2:5] == ["at least 741", "at least 0.48x", "generator"]
+
+
+def test_puts_what_the_publications_load_tool_says_beside_each_published_figure_and_ratio(page: str) -> None:
+    (figures,) = Page(page).named("program")
+    assert figures[2] == ["starlette-as-published", "1,539/s", "at least 741", "4,100 [3,977,\xa04,223]", "2.66x", "target CPU"]
+    (ratios,) = Page(page).named("ratio")
+    assert ratios[1][1:4] == ["3x", "1.06x", "2.97x [2.88,\xa03.06]"]
+    assert ratios[1][4].startswith("holds")
 
 
 def test_every_chart_has_its_data_as_a_table_that_says_what_bound_it(page: str) -> None:
@@ -147,7 +151,7 @@ def test_every_chart_has_its_data_as_a_table_that_says_what_bound_it(page: str) 
 def test_shades_charts_of_suspect_cells(page: str) -> None:
     figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
     for figure in figures:
-        suspect = "locust:HttpUser" in figure or "noise" in figure
+        suspect = "by Locust" in figure or "noise" in figure
         assert figure.startswith('<figure class="suspect">') == suspect
         assert ("Suspect: " in figure) == suspect
 

@@ -41,7 +41,8 @@ def test_terminal_fits_its_width_and_is_plain_when_piped(judged: Judged, width: 
         "generator",
         "at least 1,050",
         "6.84x [6.64, 7.05]",
-        "Published and here",
+        "Published ratios, and here",
+        "Published figures, and here",
         "Not measured",
         "A against A",
     ):
@@ -93,7 +94,7 @@ def test_terminal_is_wide_enough_where_there_is_none(monkeypatch: pytest.MonkeyP
 def test_markdown_has_a_table_for_each_group_and_view(judged: Judged) -> None:
     lines = markdown.render(*judged, RUN).splitlines()
     rules = [number for number, line in enumerate(lines) if line.startswith("|---")]
-    assert len(rules) == 4 * 2 + 1 + 1
+    assert len(rules) == 4 * 2 + 2 + 1
     for number in rules:
         columns = lines[number].count("|")
         assert lines[number - 2] == ""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from report_builders import around, summary
 
@@ -63,13 +64,14 @@ def test_claims_read_like_the_cell_they_rest_on() -> None:
         because="d",
         ratio=around(0.48),
     )
-    assert (words.published(claim), words.here(claim, None), words.times(claim, None)) == (
-        "1,539",
-        "741 [719, 763]",
-        "0.48x [0.47, 0.49]",
-    )
+    assert (words.published(claim), words.here(claim, None), words.times(claim, None)) == ("1,539/s", "741 [719, 763]", "0.48x")
+    assert words.said(claim, None) == "741"
     limited = summary("x", 741.0, bound_by="generator")
     assert (words.here(claim, limited), words.times(claim, limited)) == ("at least 741", "at least 0.48x")
+    slow = msgspec.structs.replace(claim, unit="ms", here=around(5.2))
+    assert (words.published(slow), words.here(slow, limited)) == ("1,539 ms", "5.20 [5.04, 5.36]")
+    part = msgspec.structs.replace(claim, unit="of the difference", published=1.0, here=Interval(estimate=0.06))
+    assert (words.published(part), words.here(part, None)) == ("100%", "6%")
     invalid = summary("x", 741.0, invalid_because="wrong")
     assert (words.here(claim, invalid), words.times(claim, invalid)) == ("invalid", "–")
 

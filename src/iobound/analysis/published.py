@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from iobound.analysis.results import OWN, Results
-from iobound.analysis.words import estimated, figure
+from iobound.analysis.words import bound_by, estimated
 from iobound.records import CellSummary, ClaimResult, Holds, Interval
 
 SOURCE = "the published comparison of Flask, aiohttp and Starlette: 10 concurrent users, Locust"
 USERS = 10
 LOCUST = "locust:HttpUser"
-MACHINES = 2.0  # another machine, and other versions, easily make a figure this many times larger or smaller
 NEAR = 1.25  # a ratio of two figures carries over to another machine about this well
 
 
@@ -42,18 +43,18 @@ class Pair:
 
 
 def figures(claim: str, workload: str, published: Sequence[Figure], results: Results) -> list[ClaimResult]:
-    """Hold each figure against Locust's here, where it was measured, and against the capacity here.
+    """Put beside each figure what Locust says here, where it measured, and the capacity here.
 
-    A program that the run wasn't to measure has no result.
+    A figure of another machine neither holds nor fails, so that it has no `result`; one that wasn't measured says so. A
+    program that the run wasn't to measure has none.
     """
     found = []
     for each in (each for each in published if results.planned(each.target)):
-        cells = {engine: _find(results, each.target, workload, engine) for engine in (LOCUST, OWN)}
-        present = {engine: cell for engine, cell in cells.items() if cell is not None}
-        found += [_figure(claim, each, workload, cell, cells[LOCUST]) for cell in present.values()]
+        present = [cell for engine in (LOCUST, OWN) if (cell := _find(results, each.target, workload, engine)) is not None]
+        found += [_figure(claim, each, cell) for cell in present]
         if not present:
             because = f"{each.target} was not measured on {workload} at {USERS} connections"
-            found.append(_result(claim, each, workload, None, None, "not-measured", because))
+            found.append(_result(claim, each, None, None, "not-measured", because))
     return found
 
 
@@ -61,44 +62,28 @@ def _find(results: Results, target: str, workload: str, engine: str) -> CellSumm
     return results.find(target, workload, engine=engine, concurrency=USERS)
 
 
-def _figure(claim: str, published: Figure, workload: str, cell: CellSummary, locust: CellSummary | None) -> ClaimResult:
+def _figure(claim: str, published: Figure, cell: CellSummary) -> ClaimResult:
     here = published.measured(cell)
     if not cell.valid or here is None or not here.estimate:
         because = f"not valid here: {cell.invalid_because}" if cell.invalid_because else "nothing was measured"
-        return _result(claim, published, workload, cell, None, "not-measured", because)
-    times = here.estimate / published.value
-    at_least = "at least " if cell.at_least and published.unit != "ms" else ""
-    because = f"{at_least}{estimated(here)} {published.unit} here, {times:.2g} times the published; {cell.bound_because}"
-    by_locust = published.measured(locust) if locust is not None and locust.at_least else None
-    if _within(times, MACHINES):
-        return _result(claim, published, workload, cell, here, "holds", because)
-    if cell.at_least and (times < 1 or published.unit == "ms"):
-        because += ": it doesn't contradict the published figure"
-        return _result(claim, published, workload, cell, here, "not-measured", because)
-    if cell.engine == OWN and by_locust:
-        because += f". Locust, itself the limit, says {figure(by_locust.estimate)} {published.unit}"
-        if _within(by_locust.estimate / published.value, MACHINES):
-            because = f"holds only when Locust measures: {because}"
-            return _result(claim, published, workload, cell, here, "holds-only-when", because)
-    return _result(claim, published, workload, cell, here, "fails", because)
+        return _result(claim, published, cell, None, "not-measured", because)
+    return _result(claim, published, cell, here, None, cell.bound_because or "")
 
 
 def _result(
     claim: str,
     published: Figure,
-    workload: str,
     cell: CellSummary | None,
     here: Interval | None,
-    result: Holds,
+    result: Holds | None,
     because: str,
 ) -> ClaimResult:
     note = f" ({published.note})" if published.note else ""
-    engine = f", by {cell.engine}" if cell else ""
-    service = f" on {cell.service}" if cell and cell.service else ""
+    on = f" on {cell.service}" if cell and cell.service else ""
     return ClaimResult(
         claim=claim,
         source=SOURCE,
-        statement=f"{published.target}{service}, {workload}{engine}: {figure(published.value)} {published.unit}{note}",
+        statement=f"{published.target}{on}{note}",
         unit=published.unit,
         published=published.value,
         here=here,
@@ -111,27 +96,25 @@ def _result(
 
 
 def times_faster(claim: str, statement: str, times: float, pairs: Sequence[Pair], results: Results) -> list[ClaimResult]:
-    """Hold "so many times faster" against the ratio of each pair of programs, driven to its own limit."""
+    """Hold "so many times faster" against the ratio of each pair, and put beside it what Locust would have said."""
     planned = [pair for pair in pairs if results.planned(pair.contender, pair.baseline)]
-    return [_times(claim, statement, times, pair, results) for pair in planned]
+    return [each for pair in planned for each in _times(claim, statement, times, pair, results)]
 
 
-def _times(claim: str, statement: str, times: float, pair: Pair, results: Results) -> ClaimResult:
+def _times(claim: str, statement: str, times: float, pair: Pair, results: Results) -> list[ClaimResult]:
     contender, baseline = (_find(results, target, pair.workload, OWN) for target in (pair.contender, pair.baseline))
-    said = locust_ratio(results, pair)
     here, result, because = _ratio_here(results, contender, baseline, times)
-    if said is not None:
-        because += f". Locust would have said {said:.2g}x"
-        if result == "fails" and _within(said / times, NEAR):
-            result, because = "holds-only-when", f"holds only when Locust measures: {because}"
+    said = locust_ratio(results, pair)
+    if said is not None and result == "fails" and _within(said / times, NEAR):
+        result, because = "holds-only-when", f"Locust measures; {because}"
     other = _production(results, pair)
     if other and result == "holds" and not _overlaps(other[1], times):
         result = "holds-only-when"
-        because = f"holds only of the programs as published: {because}; {other[0]} is {estimated(other[1], 'x')}"
-    return ClaimResult(
+        because = f"it is of the programs as published; {other[0]} is {estimated(other[1], 'x')}; {because}"
+    own = ClaimResult(
         claim=claim,
         source=SOURCE,
-        statement=f"{statement} ({pair.contender} against {pair.baseline}, {pair.workload})",
+        statement=f"{statement}: {pair.contender} against {pair.baseline}",
         unit="x",
         published=times,
         here=here,
@@ -141,6 +124,23 @@ def _times(claim: str, statement: str, times: float, pair: Pair, results: Result
         because=because,
         ratio=scaled(here, times),
     )
+    if said is None:
+        return [own]
+    limits = [cell for target in (pair.contender, pair.baseline) if (cell := _find(results, target, pair.workload, LOCUST))]
+    limit = next((cell for cell in limits if cell.at_least), limits[0])
+    by_locust = Interval(estimate=said)
+    return [
+        structs.replace(
+            own,
+            here=by_locust,
+            bound_here=limit.bound_by,
+            cell=limits[0].id,
+            result=None,
+            because=f"what Locust would have said; {limit.target}: {limit.bound_because}",
+            ratio=scaled(by_locust, times),
+        ),
+        own,
+    ]
 
 
 def _ratio_here(
@@ -153,9 +153,11 @@ def _ratio_here(
         return None, "not-measured", "the pair was not measured side by side"
     if ratio.verdict == "not-ranked":
         return None, "not-measured", f"not ranked: {ratio.reason}"
-    bounds = f"bound by {contender.bound_by} and {baseline.bound_by}"
-    result: Holds = "holds" if _overlaps(ratio.ratio, times) else "fails"
-    return ratio.ratio, result, f"{estimated(ratio.ratio, 'x')} here, {bounds}"
+    mine, other = contender.bound_by or "unknown", baseline.bound_by or "unknown"
+    bounds = f"both {bound_by(mine, 2)}" if mine == other else f"{bound_by(mine)}, the baseline {bound_by(other)}"
+    if _overlaps(ratio.ratio, times):
+        return ratio.ratio, "holds", f"within {NEAR} times of it; {bounds}"
+    return ratio.ratio, "fails", f"{'more' if ratio.ratio.estimate > times else 'less'} than published; {bounds}"
 
 
 def locust_ratio(results: Results, pair: Pair) -> float | None:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iobound.records import CellSummary, Interval
+from iobound.records import BoundBy, CellSummary, Interval
+
+BOUND: dict[BoundBy, str] = {
+    "target-cpu": "{its} own CPU",
+    "workers": "{its} own workers",
+    "database-cpu": "the database's CPU",
+    "database-locks": "locks in the database",
+    "pool": "{its} own connection pool",
+    "network": "round trips",
+    "concurrency": "the number of connections (nothing was saturated)",
+    "generator": "the load generator",
+    "errors": "errors",
+    "noise": "noise",
+    "unknown": "something unseen",
+}
 
 
 def name(cell: CellSummary) -> str:
@@ -12,6 +26,11 @@ def name(cell: CellSummary) -> str:
     load = f"{cell.rate:,.0f}/s" if cell.rate else f"{cell.concurrency} connection{'s' * (cell.concurrency != 1)}"
     engine = "" if cell.engine == "iobound" else f", by {cell.engine}"
     return f"{cell.target} ({cell.workload}, {load}{engine})"
+
+
+def bound_by(value: BoundBy, count: int = 1) -> str:
+    """Say what `count` targets were bound by: ``bound by their own CPU``."""
+    return f"bound by {BOUND[value].format(its='its' if count == 1 else 'their')}"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
@@ -31,7 +50,15 @@ def estimated(interval: Interval, unit: str = "") -> str:
     """Write ``1.42x [1.37, 1.47]``, or the estimate alone where there is no interval."""
     if interval.low is None or interval.high is None:
         return f"{figure(interval.estimate)}{unit}"
-    return f"{figure(interval.estimate)}{unit} [{figure(interval.low)}, {figure(interval.high)}]"
+    size = abs(interval.estimate)
+    places = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 else 4
+    return f"{interval.estimate:,.{places}f}{unit} [{interval.low:,.{places}f}, {interval.high:,.{places}f}]"
+
+
+def span(ratios: Sequence[Interval]) -> str:
+    """Write the ratios of several pairs as ``1.99x to 11.4x``."""
+    ends = [f"{figure(end(ratio.estimate for ratio in ratios))}x" for end in (min, max)]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def cells(count: int) -> str:

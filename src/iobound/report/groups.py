@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from iobound.records import CellSummary, Control, Ending, Judgement, Plan, View
+from iobound.records import CellSummary, ClaimResult, Control, Ending, Judgement, Plan, View
 from iobound.report import words
 
 
@@ -59,7 +59,7 @@ class Group:
         shared = self.shared_settings
         parts = [f"{name}={value}" for name, value in cell.settings.items() if name not in shared]
         if cell.engine != "iobound":
-            parts.insert(0, f"driven by {cell.engine}")
+            parts.insert(0, f"by {words.ENGINES.get(cell.engine, cell.engine)}")
         return ", ".join(parts)
 
     def name(self, cell: CellSummary) -> str:
@@ -95,6 +95,51 @@ def against(cell: CellSummary, plan: Plan, judgement: Judgement) -> str:
     if not cell.valid or (cell.at_least and all(ratio.verdict == "not-ranked" for ratio in found)):
         return "not ranked"  # what bound the cell stands beside it and is the reason
     return "; ".join(words.ratio(ratio) for ratio in found) or "–"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published figure or ratio: what iobound says of it here (`own`), and what the publication's load tool says here."""
+
+    own: ClaimResult
+    own_cell: CellSummary | None
+    other: ClaimResult | None
+    other_cell: CellSummary | None
+
+    @property
+    def suspect(self) -> bool:
+        """Whether what bound iobound's own figure makes it say little."""
+        return self.own.bound_here in words.SUSPECT
+
+
+def published(judgement: Judgement) -> tuple[list[Published], list[Published]]:
+    """Return the published ratios and the published figures, each with what was measured here, in the order of the cells."""
+    cells = {cell.id: cell for cell in judgement.cells}
+    order = {id_: place for place, id_ in enumerate(cells)}
+    said: dict[tuple[str, str, str, float | None], list[ClaimResult]] = {}
+    for claim in judgement.claims:
+        said.setdefault((claim.claim, claim.statement, claim.unit, claim.published), []).append(claim)
+    rows = []
+    for claims in said.values():
+        own, other = claims[-1], claims[0] if len(claims) > 1 else None
+        rows.append(Published(own, cells.get(own.cell or ""), other, cells.get(other.cell or "") if other else None))
+    rows.sort(key=lambda row: order.get(row.own.cell or "", len(order)))
+    return (
+        [row for row in rows if row.own.unit not in words.ABSOLUTE],
+        [row for row in rows if row.own.unit in words.ABSOLUTE],
+    )
+
+
+def notes(group: Group, view: View, plan: Plan, judgement: Judgement) -> list[str]:
+    """Say of the cells that the table can't tell of by itself why they are invalid, unranked or of an unknown bound."""
+    reasons: dict[str, list[str]] = {}
+    for cell in group.of(view):
+        said = against(cell, plan, judgement)
+        if not cell.valid or cell.bound_by == "unknown":
+            reasons.setdefault(words.why(cell), []).append(group.name(cell))
+        elif said.startswith("not ranked:"):
+            reasons.setdefault(said, []).append(group.name(cell))
+    return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
 def endings(judgement: Judgement) -> list[tuple[Ending, list[Control]]]:

@@ -49,6 +49,7 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
             judgement=judgement,
             run=str(run),
             groups=shown,
+            published=groups.published(judgement),
             cells={cell.id: cell for cell in judgement.cells},
             planned={cell.id: cell for cell in header.plan.cells},
             against=lambda cell: groups.against(cell, header.plan, judgement),

@@ -13,7 +13,6 @@ from iobound.report.groups import Group
 
 def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
     """Return verdict, results, published figures, present findings, what wasn't measured, and how it was measured."""
-    cells = {cell.id: cell for cell in judgement.cells}
     planned = {cell.id: cell for cell in header.plan.cells}
     lines = [f"## {_text(words.first_line(judgement.verdict))}", ""]
     for line in words.other_lines(judgement.verdict):
@@ -26,13 +25,11 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
             lines += [""]
             lines += [f"- A against A, {over}: {words.control(control)}" for over, control in group.controls_of(view)]
             lines += [""]
-    lines += _published(judgement, cells)
+    lines += _published(judgement)
     present = [finding for finding in judgement.findings if finding.status == "present"]
     if present:
         lines += ["### Findings", ""]
-        for finding in present:
-            lines.append(f"- **{_text(finding.statement)}** {_text(finding.advice or '')}".rstrip())
-            lines += [f"  - {_text(words.evidence(each, cells.get(each.cell or '')))}" for each in finding.evidence]
+        lines += [f"- **{_text(finding.statement)}** {_text(finding.advice or '')}".rstrip() for finding in present]
         lines.append("")
     if judgement.not_measured:
         lines += ["### Not measured", ""]
@@ -63,17 +60,37 @@ def _results(header: RunHeader, judgement: Judgement, group: Group, cells: Seque
     return _table(columns, "lrrlrrrrl", [[column(cell) for column in columns.values()] for cell in cells])
 
 
-def _published(judgement: Judgement, cells: dict[str, CellSummary]) -> list[str]:
-    if not judgement.claims:
-        return []
-    rows = []
-    for claim in judgement.claims:
-        cell = cells.get(claim.cell or "")
-        bound = words.bound(claim.bound_here) if claim.here else "–"
-        result = f"{words.HOLDS[claim.result]}: {claim.because}"
-        rows.append((claim.statement, words.published(claim), words.here(claim, cell), words.times(claim, cell), bound, result))
-    columns = ("statement", "published", "here", "ratio", "what bound it here", "and so")
-    return ["### Published and here", "", *_table(columns, "lrrrll", rows), ""]
+def _published(judgement: Judgement) -> list[str]:
+    ratios, figures = groups.published(judgement)
+    lines = []
+    if ratios:
+        rows = [
+            (
+                row.own.statement,
+                words.published(row.own),
+                words.said(row.other, row.other_cell),
+                words.here(row.own, row.own_cell),
+                words.outcome(row.own),
+            )
+            for row in ratios
+        ]
+        columns = ("ratio", "published", "Locust here", "iobound here [95 %]", "and so")
+        lines += ["### Published ratios, and here", "", words.RATIOS, "", *_table(columns, "lrrrl", rows), ""]
+    if figures:
+        found = [
+            (
+                row.own.statement,
+                words.published(row.own),
+                words.said(row.other, row.other_cell),
+                words.here(row.own, row.own_cell),
+                words.times(row.own, row.own_cell),
+                words.bound(row.own.bound_here) if row.own.here else "–",
+            )
+            for row in figures
+        ]
+        columns_ = ("program", "published", "Locust here", "iobound here [95 %]", "times", "bound by")
+        lines += ["### Published figures, and here", "", words.FIGURES, "", *_table(columns_, "lrrrrl", found), ""]
+    return lines
 
 
 def _table(columns: Iterable[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:

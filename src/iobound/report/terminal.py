@@ -11,12 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from iobound.records import BoundBy, CellSummary, Judgement, RunHeader, View
+from iobound.records import BoundBy, Judgement, RunHeader, View
 from iobound.report import groups, words
 from iobound.report.groups import Group
 
 PLAIN_WIDTH = 100
-FIGURES = 72  # characters that the figures of a row take; the rest is for the target's name
+FIGURES = 71  # characters that the figures of a row take; the rest is for the target's name
 
 COLOURS: dict[BoundBy, str] = {
     "target-cpu": "blue",
@@ -55,17 +55,12 @@ def _parts(header: RunHeader, judgement: Judgement, width: int) -> Iterator[Rend
         yield _heading(group.title)
         for view in group.views:
             yield from _results(header, judgement, group, view, width)
-    cells_by_id = {cell.id: cell for cell in judgement.cells}
-    if judgement.claims:
-        yield _heading("Published and here")
-        yield _published(judgement, cells_by_id)
+    yield from _published(judgement, width)
     present = [finding for finding in judgement.findings if finding.status == "present"]
     if present:
         yield _heading("Findings")
     for finding in present:
         yield _text(f"\n{finding.statement}")
-        for evidence in finding.evidence:
-            yield _item(words.evidence(evidence, cells_by_id.get(evidence.cell or "")))
         if finding.advice:
             yield _item(f"→ {finding.advice}", "bold")
     if judgement.not_measured:
@@ -91,36 +86,55 @@ def _results(header: RunHeader, judgement: Judgement, group: Group, view: View, 
         ]
         if len(levels) > 1:
             figures.insert(0, str(cell.concurrency))
-        name = "\n".join(words.wrapped(group.name(cell), width))
-        table.add_row(_text(name), *map(_text, figures), _bound(cell.bound_by), style="" if cell.valid else "dim")
+        note = group.note(cell)
+        name = [*words.wrapped(cell.target, width), *(words.wrapped(note, width) if note else [])]
+        table.add_row(_text("\n".join(name)), *map(_text, figures), _bound(cell.bound_by), style="" if cell.valid else "dim")
     yield table
-    for cell in cells:
-        if not cell.valid or cell.bound_by in words.SUSPECT:
-            yield _item(f"{group.name(cell)}: {words.why(cell)}")
-        elif (against := groups.against(cell, header.plan, judgement)).startswith("not ranked:"):
-            yield _item(f"{group.name(cell)}: {against}")
+    for note in groups.notes(group, view, header.plan, judgement):
+        yield _item(note)
     for asked, control in group.controls_of(view):
         yield _item(f"A against A{f', {asked}' if len(levels) > 1 else ''}: {words.control(control)}")
 
 
-def _published(judgement: Judgement, cells: dict[str, CellSummary]) -> Table:
-    table = _table("statement", "published", "here, and its ratio", "bound by", "and so")
-    for claim in judgement.claims:
-        cell = cells.get(claim.cell or "")
-        table.add_row(
-            _text(claim.statement),
-            _text(f"{words.published(claim)}\n{claim.unit}"),
-            _text(f"{words.here(claim, cell)}\n{words.times(claim, cell)}"),
-            _bound(claim.bound_here) if claim.here else "–",
-            words.HOLDS[claim.result],
-        )
-    return table
+def _published(judgement: Judgement, width: int) -> Iterator[RenderableType]:
+    ratios, figures = groups.published(judgement)
+    if ratios:
+        yield _heading("Published ratios, and here")
+        yield _text(words.RATIOS, "dim")
+        table = _table("ratio", "published", "Locust here", "iobound here", "and so")
+        for row in ratios:
+            table.add_row(
+                _text(row.own.statement),
+                _text(words.published(row.own)),
+                _text(words.said(row.other, row.other_cell)),
+                _text(words.here(row.own, row.own_cell).replace(" [", "\n[")),
+                _text(words.outcome(row.own)),
+            )
+        yield table
+    if figures:
+        yield _heading("Published figures, and here")
+        yield _text(words.FIGURES, "dim")
+        table = _table("program", "published", "Locust here", "iobound here", "times", "bound by")
+        for row in figures:
+            table.add_row(
+                _text("\n".join(words.wrapped(row.own.statement, width))),
+                _text(words.published(row.own)),
+                _text(words.said(row.other, row.other_cell)),
+                _text(words.here(row.own, row.own_cell)),
+                _text(words.times(row.own, row.own_cell)),
+                _bound(row.own.bound_here) if row.own.here else "–",
+            )
+        yield table
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for column in columns:
-        table.add_column(column, overflow="fold", justify="right" if column.endswith((" ms", " µs", "conn.")) else "left")
+        table.add_column(
+            column,
+            overflow="fold",
+            justify="right" if column.endswith((" ms", " µs", "conn.", "published", "times")) else "left",
+        )
     return table
 
 

@@ -88,6 +88,22 @@ ENDED: dict[EndReason, str] = {
 
 STATUS_ORDER = {"present": 0, "inconclusive": 1, "not-measured": 2, "absent": 3}
 
+ABSOLUTE = {"requests/s": "/s", "ms": " ms"}
+"""The units of figures that belong to a machine, and how they are written; of these nothing holds or fails elsewhere."""
+
+ENGINES = {"locust:HttpUser": "Locust"}
+"""How the load tool of the published measurements is called."""
+
+RATIOS = (
+    "A published ratio holds where the interval here comes near it. Beside it stands what Locust, the load tool of the "
+    "publication, would have said."
+)
+
+FIGURES = (
+    "Published figures are of another machine and of Locust's speed on it: here they neither hold nor fail. Read the times "
+    "with what bound the figure here."
+)
+
 HOLDS = {
     "holds": "holds",
     "fails": "fails",
@@ -141,9 +157,14 @@ def estimate(value: Interval | None) -> str:
 
 
 def rate(cell: CellSummary) -> str:
-    """Write the throughput of a cell: ``at least`` where the generator was the limit, no figure where it is invalid."""
+    """Write the throughput of a cell: ``at least`` where the generator was the limit, no figure where it is invalid.
+
+    A fixed rate was set, so that its interval says nothing.
+    """
     if not cell.valid:
         return "invalid"
+    if cell.view == "fixed-rate":
+        return estimate(cell.requests_per_second)
     return f"at least {estimate(cell.requests_per_second)}" if cell.at_least else interval(cell.requests_per_second)
 
 
@@ -178,22 +199,41 @@ def ratio(value: Ratio) -> str:
 
 
 def published(claim: ClaimResult) -> str:
-    """Write the published figure of a claim."""
-    return count(claim.published)
+    """Write the published figure of a claim with its unit."""
+    if claim.unit not in {*ABSOLUTE, "x"}:
+        return share(claim.published)
+    return f"{count(claim.published)}{ABSOLUTE.get(claim.unit, claim.unit)}" if claim.published is not None else "–"
 
 
-def here(claim: ClaimResult, cell: CellSummary | None) -> str:
-    """Write what was measured here for a claim, with "at least" where its cell says so."""
+def here(claim: ClaimResult | None, cell: CellSummary | None) -> str:
+    """Write what was measured here for a claim, with "at least" where its cell says so of a rate."""
+    if claim is None:
+        return "–"
     if cell is not None and not cell.valid:
         return "invalid"
-    return f"at least {estimate(claim.here)}" if cell is not None and cell.at_least else interval(claim.here)
+    if claim.unit not in {*ABSOLUTE, "x"}:
+        return share(claim.here.estimate if claim.here else None)
+    if cell is not None and cell.at_least and claim.unit == "requests/s":
+        return f"at least {estimate(claim.here)}"
+    return interval(claim.here, "x" if claim.unit == "x" else "")
+
+
+def said(claim: ClaimResult | None, cell: CellSummary | None) -> str:
+    """Write what was measured here without its interval."""
+    return here(claim, cell).partition(" [")[0]
 
 
 def times(claim: ClaimResult, cell: CellSummary | None) -> str:
-    """Write the figure here over the published one."""
+    """Write how many times the published figure the one here is."""
     if claim.ratio is None or (cell is not None and not cell.valid):
         return "–"
-    return f"at least {number(claim.ratio.estimate)}x" if cell is not None and cell.at_least else interval(claim.ratio, "x")
+    at_least = "at least " if cell is not None and cell.at_least and claim.unit == "requests/s" else ""
+    return f"{at_least}{number(claim.ratio.estimate)}x"
+
+
+def outcome(claim: ClaimResult) -> str:
+    """Write whether a published ratio holds, and why."""
+    return f"{HOLDS[claim.result]}: {claim.because}" if claim.result else claim.because
 
 
 def control(value: Control) -> str:
@@ -257,7 +297,7 @@ def wrapped(name: str, width: int) -> list[str]:
     """Break a target's name after slashes and hyphens into lines of about `width` characters."""
     lines = [""]
     for part in re.findall(r"[^-/ ]*[-/ ]|[^-/ ]+", name):
-        if lines[-1] and len(lines[-1] + part) > width:
+        if lines[-1] and len((lines[-1] + part).rstrip()) > width:
             lines.append("")
         lines[-1] += part
     return lines

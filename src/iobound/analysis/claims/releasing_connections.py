@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iobound.analysis.published import SOURCE, USERS
 from iobound.analysis.results import OWN, Results
-from iobound.analysis.words import figure
+from iobound.analysis.words import bound_by, figure
 from iobound.records import CellSummary, ClaimResult, Holds, Interval
 
 PROGRAMS = ("flask-sql-as-published", "starlette-sql-as-published")
@@ -51,17 +51,15 @@ def _judge(results: Results, flask: CellSummary | None, starlette: CellSummary |
         return None, "fails", "there is no difference to explain: the synchronous program isn't slower here"
     share = commands * ping_us / gap_us
     told = (
-        f"the synchronous program's answers are {figure(gap_us)} us further apart; its {commands:.1f} transaction commands a "
-        f"request are round trips of {figure(ping_us)} us, {share:.0%} of that"
+        f"the synchronous program takes {figure(gap_us)} us more a request, of which {commands:.1f} transaction commands, "
+        f"each a round trip of {figure(ping_us)} us, are {share:.0%}"
     )
     if share >= MOST:
         return Interval(estimate=share), "holds", told
     if flask.bound_by == "target-cpu":
-        busy = f"{flask.target_utilisation:.0%}" if flask.target_utilisation is not None else "all"
         return (
             Interval(estimate=share),
             "not-measured",
-            f"it isn't waiting: {told}, and the program's core was busy {busy} of the time. How much of that CPU "
-            "releasing takes needs a profile",
+            f"{told}; it isn't waiting but {bound_by('target-cpu')}, and what releasing takes of that needs a profile",
         )
     return Interval(estimate=share), "fails" if share < LITTLE else "not-measured", told
