@@ -273,3 +273,20 @@ def test_progress_never_has_more_steps_than_can_be_drawn() -> None:
     assert summary.progress is not None
     assert 60 < len(summary.progress.at_s) <= 120
     assert sum(summary.progress.requests_per_second) / len(summary.progress.at_s) == pytest.approx(1000)
+
+
+def test_answers_that_take_long_are_no_overload() -> None:
+    """500/s, each answered after 100 ms: the last 50 aren't answered within the second, though nothing lacks."""
+    fixed = cell(view="fixed-rate", concurrency=100)
+    slow = load(rate=500, rps=450, response_ms=100.0, late_ms=0.2, unanswered=50, connections=100, in_flight_mean=47.5)
+    summary = one([trial(fixed, target=0.3, result=slow)], of=fixed)
+    assert summary.valid, summary.invalid_because
+    assert summary.bound_by == "concurrency", summary.bound_because
+
+
+def test_a_rate_beyond_the_capacity_is_invalid_whatever_bound_it() -> None:
+    fixed = cell(view="fixed-rate")
+    over = load(rate=500, rps=320, response_ms=31.0, late_ms=300, unanswered=10, overdue=170, in_flight_mean=10)
+    summary = one([trial(fixed, target=0.3, result=over)], of=fixed)
+    assert not summary.valid
+    assert "320/s of the 500/s offered" in str(summary.invalid_because)

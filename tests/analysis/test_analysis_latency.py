@@ -63,3 +63,35 @@ def test_the_curve_rises() -> None:
     assert [value for _, value in curve] == sorted(value for _, value in curve)
     assert curve[0][0] == 0
     assert curve[-1][0] == 100
+
+
+def test_a_stall_at_the_end_is_no_secret() -> None:
+    """500/s for 10 s, the last second of it a stall: a tenth of all requests have waited up to 1,000 ms, and wait on."""
+    answered, stalled = histogram({2.0: 4500}), histogram({2.0 * n: 1 for n in range(1, 501)})
+    naive, known = latency.decode(answered), latency.decode(answered, stalled)
+    assert naive.at(99) == pytest.approx(2.0, rel=2e-3)
+    assert known.at(50) == pytest.approx(2.0, rel=2e-3)
+    assert known.at(99) is None
+    summary = known.summary()
+    assert summary is not None
+    assert "p50" in summary
+    assert "p99" not in summary
+    assert (99.0 in dict(known.curve() or [])) is False
+
+
+def test_what_is_open_counts_as_much_as_it_has_waited() -> None:
+    """As many requests are cut off after t ms as are answered in t ms, for every t up to 1,000."""
+    answered = histogram({float(ms): 1 for ms in range(1, 1001)})
+    cut = histogram({float(ms): 1 for ms in range(1, 1001)})
+    known = latency.decode(answered, cut)
+    # one answer a millisecond among 2 (1000 - t) at risk: S(t) = sqrt(1 - t / 1000), which is a half at 750 ms
+    assert known.at(50) == pytest.approx(750, rel=5e-3)
+    merged = latency.merge([latency.decode(answered), latency.decode("", cut)])
+    assert merged.at(50) == known.at(50)
+
+
+@pytest.mark.parametrize(
+    ("count", "known"), [(99, ["p50", "p90"]), (999, ["p50", "p90", "p99"]), (1000, ["p50", "p90", "p99", "p99.9"])]
+)
+def test_a_percentile_needs_a_request_that_is_slower(count: int, known: list[str]) -> None:
+    assert list(latency.decode(histogram({1.0: count})).summary() or {}) == [*known, "max", "mean"]

@@ -155,6 +155,7 @@ def test_requests_that_no_connection_was_free_for_are_overdue() -> None:
     network = ScriptedNetwork(after([10 * S]))
     result = offer(OpenLoop, spec(rate=100.0, connections=5, timeout_s=60.0), network)
     assert (result.requests, result.unanswered, result.overdue) == (5, 5, 95)
+    assert (result.waited.total, result.waited.percentile(100)) == (100, pytest.approx(S, rel=1e-3))
 
 
 def test_the_warm_up_isnt_recorded() -> None:

@@ -20,7 +20,8 @@ workers           at least 1.1 requests were in flight for each worker or thread
 network           the round trips of its statements are half of the response time
 generator         closed loop: more than a tenth of the connections were between an answer and the next request, which is the
                   generator's part (or the user's who thinks), while nothing was saturated
-concurrency       nothing was saturated and 0.9 of the connections waited for answers: only more load would give more
+concurrency       nothing was saturated and 0.9 of the connections waited for answers: only more load would give more; or an
+                  open loop had free connections and sent all that was due, and answers take a good part of the block
 unknown           what would decide is missing or contradicts itself; the sentence says which
 ================  =====================================================================================================
 
@@ -44,6 +45,8 @@ LOCKED = 0.5  # of the sessions: more wait for each other than work
 POOLED = 0.9  # of the pool: handing a connection over takes a moment
 QUEUEING = 1.1  # callers a place: one in ten waits, more than a request between two places
 ROUND_TRIPS = 0.5  # of the response time: nothing else takes longer
+REACHED = 0.9  # of the rate: a target that answers less is measured under another load than its contenders
+OVERDUE = 0.01  # of what was due: more wasn't sent than one connection in a hundred explains
 OCCUPIED = 0.9  # of the connections: the others are between an answer and the next request
 
 
@@ -52,6 +55,7 @@ class Evidence:
     """What was observed over some time under load; whatever wasn't is ``None``.
 
     The load: `error_share`, failed of all requests; `connections` and `rate`, what was offered (`rate` in an open loop only);
+    `overdue_share`, of what was due and never sent;
     `late_ms_p99`, how long after its due time a request was sent; `response_ms`, the mean response time.
 
     The generator: `generator_busiest`, the utilisation of its busiest process, and `generator_cpu`, of all of them.
@@ -72,6 +76,7 @@ class Evidence:
     rate: float | None = None
     think_s: float = 0.0
     sent_per_second: float | None = None
+    overdue_share: float = 0.0
     late_ms_p99: float | None = None
     requests_per_second: float | None = None
     response_ms: float | None = None
@@ -140,6 +145,19 @@ def decide(evidence: Evidence) -> tuple[BoundBy, str]:
     return "unknown", _unknown(evidence)
 
 
+def overloaded(evidence: Evidence, bound: BoundBy) -> bool:
+    """Whether an open loop offered more than could be answered. Answers that just take long are no sign of that."""
+    rate, answered = evidence.rate, evidence.requests_per_second
+    if not rate or answered is None or answered >= REACHED * rate:
+        return False
+    return bound not in {"concurrency", "network", "unknown"} or not _was_sent(evidence)
+
+
+def _was_sent(e: Evidence) -> bool:
+    """Whether an open loop sent what was due."""
+    return bool(e.rate and e.sent_per_second and e.sent_per_second >= OFFERED * e.rate and e.overdue_share <= OVERDUE)
+
+
 def _errors(e: Evidence) -> str | None:
     if e.error_share is not None and e.error_share > ERRORS:
         return f"{e.error_share:.1%} of the requests failed (limit {ERRORS:.0%})"
@@ -205,6 +223,15 @@ def _rate_answered(e: Evidence) -> str | None:
     if e.rate and e.requests_per_second is not None and e.requests_per_second >= OFFERED * e.rate:
         return f"the offered {e.rate:,.0f}/s was the limit: {e.requests_per_second:,.0f}/s were answered{_while_target(e)}"
     return None
+
+
+def _sent_in_time(e: Evidence) -> str | None:
+    """Say that an open loop lacked nothing: what isn't answered yet was sent last, and the block ended before its answer."""
+    if not e.rate or not _idle(e) or not _was_sent(e) or e.connections is None or e.in_flight is None:
+        return None
+    if e.in_flight >= OCCUPIED * e.connections:
+        return None
+    return f"the offered {e.rate:,.0f}/s was the limit: nothing was saturated ({_uses(e)}), and it was sent in time"
 
 
 def _locks(e: Evidence) -> str | None:
@@ -315,4 +342,5 @@ _ORDER: list[tuple[BoundBy, Callable[[Evidence], str | None]]] = [
     ("network", _network),
     ("generator", _between_requests),
     ("concurrency", _concurrency),
+    ("concurrency", _sent_in_time),
 ]

@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from iobound.analysis import laws, statistics
-from iobound.analysis.bound_by import ERRORS, decide
+from iobound.analysis.bound_by import ERRORS, Evidence, decide, overloaded
 from iobound.analysis.evidence import evidence, statements
 from iobound.analysis.launches import Blocks, Launch, gather, generator_s, target_block_s
 from iobound.analysis.observed import Observed
 from iobound.analysis.progress import progress
 from iobound.records import BoundBy, Cell, CellSummary, CpuPerRequest, Environment, Failure, Interval, RunHeader, Trial
-
-REACHED = 0.9  # of an open loop's rate: a target that answers less is measured under another load than its contenders
 
 _MEASURED_WRONG = {"verify", "measure", "account"}
 
@@ -103,11 +101,12 @@ def judge(cell: Cell, trials: Sequence[Trial], failures: Sequence[Failure], envi
     if broken:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
         return Verdict(False, f"a law is broken: {broken[0]}{more}", "unknown", "the numbers contradict each other")
-    bound, because = decide(evidence(cell, trials, environment))
-    return Verdict((invalid := _invalid(cell, quiet, bound, because)) is None, invalid, bound, because)
+    seen = evidence(cell, trials, environment)
+    bound, because = decide(seen)
+    return Verdict((invalid := _invalid(seen, quiet, bound, because)) is None, invalid, bound, because)
 
 
-def _invalid(cell: Cell, quiet: list[Trial], bound: BoundBy, because: str) -> str | None:
+def _invalid(seen: Evidence, quiet: list[Trial], bound: BoundBy, because: str) -> str | None:
     blocks = Blocks(quiet)
     if bound == "noise":
         return because
@@ -118,9 +117,8 @@ def _invalid(cell: Cell, quiet: list[Trial], bound: BoundBy, because: str) -> st
         return f"{because}: {_kinds(quiet)}" if blocks.failed else because
     if blocks.requests and blocks.failed > ERRORS * blocks.requests:
         return _kinds(quiet)
-    rate = quiet[-1].load.rate
-    if cell.view == "fixed-rate" and rate and blocks.requests_per_second < REACHED * rate:
-        return f"answered {blocks.requests_per_second:,.0f}/s of the {rate:,.0f}/s offered ({bound}: {because})"
+    if overloaded(seen, bound):
+        return f"answered {blocks.requests_per_second:,.0f}/s of the {seen.rate:,.0f}/s offered ({bound}: {because})"
     return None
 
 
@@ -150,15 +148,18 @@ def _over(launches: Sequence[Launch], quantity: Callable[[Launch], float | None]
 
 
 def _latency_ms(launches: Sequence[Launch], quiet: Blocks) -> dict[str, Interval] | None:
-    """Percentiles and mean over launches; the maximum is that of all blocks, without an interval."""
+    """Percentiles and mean over launches.
+
+    What a launch alone doesn't tell (the maximum, and percentiles that it has too few requests for) is that of all blocks
+    together, without an interval.
+    """
     summaries = [summary for launch in launches if (summary := launch.latencies.summary())]
-    if not summaries:
-        return None
-    found = {name: statistics.mean([summary[name] for summary in summaries]) for name in summaries[0] if name != "max"}
-    largest = quiet.latencies.max_ms
-    if largest is not None:
-        found["max"] = Interval(estimate=largest)
-    return {name: interval for name, interval in found.items() if interval is not None}
+    found: dict[str, Interval] = {}
+    for name, of_all in (quiet.latencies.summary() or {}).items():
+        each = [summary[name] for summary in summaries if name in summary]
+        over = statistics.mean(each) if name != "max" and len(each) == len(summaries) else None
+        found[name] = over or Interval(estimate=of_all)
+    return found or None
 
 
 def _cpu(launches: Sequence[Launch]) -> CpuPerRequest:

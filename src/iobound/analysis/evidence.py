@@ -27,6 +27,7 @@ def evidence(cell: Cell, trials: Sequence[Trial], environment: Environment) -> E
         connections=cell.concurrency,
         rate=blocks.trials[-1].load.rate,
         sent_per_second=blocks.requests / blocks.seconds,
+        overdue_share=blocks.overdue / (blocks.requests + blocks.overdue) if blocks.overdue else 0.0,
         late_ms_p99=blocks.average(lambda trial: trial.load.generator.late_ms_p99),
         requests_per_second=blocks.requests_per_second,
         response_ms=blocks.latencies.mean_ms,

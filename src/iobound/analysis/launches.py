@@ -53,6 +53,11 @@ class Blocks:
         return sum(trial.load.unanswered for trial in self.trials)
 
     @property
+    def overdue(self) -> int:
+        """Requests of an open loop that were due and never sent."""
+        return sum(trial.load.overdue for trial in self.trials)
+
+    @property
     def requests_per_second(self) -> float:
         """Right answers a second."""
         return self.responses / self.seconds if self.seconds else 0.0
@@ -70,7 +75,7 @@ class Blocks:
     @cached_property
     def latencies(self) -> Latencies:
         """All latencies."""
-        return latency.merge(latency.decode(trial.load.latency) for trial in self.trials)
+        return latency.merge(latency.decode(trial.load.latency, trial.load.waited) for trial in self.trials)
 
     def per_request(self, quantity: Callable[[Trial], float | None]) -> float | None:
         """Return a quantity per request sent; ``None`` where a block lacks it or nothing was sent."""

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from iobound.analysis import latency, laws
-from iobound.analysis.bound_by import Evidence, decide
+from iobound.analysis.bound_by import Evidence, decide, overloaded
 from iobound.records import BoundBy, LoadResult
 
 THREADED = 1.1  # cores for each busy process: more than this, and its processes don't tell how many cores a server can use
@@ -84,9 +84,13 @@ def summarise(
     what the engine reaches here at all, in requests a second.
     """
     generator = result.generator
-    bound_by, because = decide(evidence(result, think_s, cores, server, ceiling))
+    seen = evidence(result, think_s, cores, server, ceiling)
+    bound_by, because = decide(seen)
     broken = laws.audit_load(result) if result.responses else []
     invalid = because if bound_by == "errors" else "; ".join(broken) or None
+    if invalid is None and overloaded(seen, bound_by):
+        answered = f"{result.responses / result.seconds:,.0f}/s of the {result.rate:,.0f}/s offered were answered"
+        invalid = f"{answered}: latencies grow for as long as that lasts"
     target = None
     if server:
         target = TargetSummary(
@@ -106,7 +110,7 @@ def summarise(
         responses=result.responses,
         requests_per_second=result.responses / result.seconds,
         at_least=bound_by == "generator",
-        latency_ms=latency.decode(result.latency).summary(),
+        latency_ms=latency.decode(result.latency, result.waited).summary(),
         status=result.status,
         errors=result.errors,
         unanswered=result.unanswered,
@@ -141,6 +145,7 @@ def evidence(result: LoadResult, think_s: float, cores: int, server: Server | No
         rate=result.rate,
         think_s=think_s,
         sent_per_second=result.requests / result.seconds,
+        overdue_share=result.overdue / (result.requests + result.overdue) if result.overdue else 0.0,
         late_ms_p99=generator.late_ms_p99,
         requests_per_second=result.responses / result.seconds,
         response_ms=latency.decode(result.latency).mean_ms,

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import heapq
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count, cycle
+from itertools import count, cycle, islice
+
+import numpy as np
 
 from iobound.load.framing import NOTHING, READ_SIZE, Malformed, Reader, Request, prepare
+from iobound.load.histogram import Histogram
 from iobound.load.recorder import BULK, STEP_NS, Recorder
 from iobound.load.spec import LoadSpec
 from iobound.load.transport import READABLE, WRITABLE, Link, Transport, kind_of
@@ -69,7 +72,8 @@ class Generator(ABC):
     """What both loops share. Use: `open`, then `run`; the results are `record` and the public attributes.
 
     Times are nanoseconds of the transport's clock. `started` stays 0 when it was stopped before recording began, `overdue`
-    counts requests that were due and never sent, `abandoned` those left open in the end, `in_flight_ns` is the time that requests spent in flight. `on_edge` is called
+    counts requests that were due and never sent, `abandoned` those left open in the end, `waited` is how long the unanswered
+    and the overdue had waited when the block ended, `in_flight_ns` the time that requests spent in flight. `on_edge` is called
     as recording begins and as it ends.
     """
 
@@ -81,6 +85,7 @@ class Generator(ABC):
         self.unanswered = 0
         self.overdue = 0
         self.abandoned = 0
+        self.waited = Histogram()
         self.in_flight_ns = 0
         self.on_edge: Callable[[], object] = lambda: None
         self._part, self._parts = part, parts
@@ -158,7 +163,12 @@ class Generator(ABC):
         self.in_flight_ns += (
             record.latency_ns + record.failed_ns - record.late_ns + sum(now - slot.due for slot in open_requests)
         )
-        self.overdue = self._count_overdue(min(now, self._until))
+        self.waited.add(np.array([now - slot.due for slot in open_requests], dtype=np.int64))
+        until = min(now, self._until)
+        dues = self._never_sent(until)
+        while late := list(islice(dues, BULK)):
+            self.overdue += len(late)
+            self.waited.add(until - np.array(late, dtype=np.int64))
         self._stopped = True
         self._leave(now)
 
@@ -434,5 +444,6 @@ class Generator(ABC):
     def _ready(self, slot: Slot, now: int) -> None:
         """Go on with a connection that has nothing to do."""
 
-    def _count_overdue(self, until: int) -> int:
-        return 0
+    def _never_sent(self, until: int) -> Iterator[int]:
+        """Yield when those requests were due that should have been sent before `until`."""
+        return iter(())

@@ -96,9 +96,7 @@ class OpenLoop(Generator):
         self.record.lateness.append(now - due)
         self._begin(slot, due, now)
 
-    def _count_overdue(self, until: int) -> int:
-        overdue = 0
+    def _never_sent(self, until: int) -> Iterator[int]:
         while self._due < until:
-            overdue += 1
+            yield self._due
             self._due = next(self._due_times)
-        return overdue

@@ -18,10 +18,11 @@ def merge(parts: Sequence[Part]) -> LoadResult | None:
     results = [part.result for part in parts if part.result]
     if len(results) < 2:
         return results[0] if results else None
-    latency, late = Histogram(), Histogram()
+    latency, late, waited = Histogram(), Histogram(), Histogram()
     for part in parts:
         if part.result:
             latency.merge(Histogram.decode(part.result.latency))
+            waited.merge(Histogram.decode(part.result.waited))
         if part.late:
             late.merge(Histogram.decode(part.late))
     late_ns = late.percentile(99)
@@ -43,6 +44,7 @@ def merge(parts: Sequence[Part]) -> LoadResult | None:
         bytes_received=sum(result.bytes_received for result in results),
         in_flight_mean=sum(result.in_flight_mean or 0 for result in results),
         latency=latency.encode(),
+        waited=waited.encode(),
         series=_series([result.series for result in results if result.series]),
         generator=GeneratorUse(
             processes=len(results),

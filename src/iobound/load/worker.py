@@ -83,6 +83,7 @@ def _result(generator: Generator, cpu_user_s: float, cpu_system_s: float) -> Loa
         unanswered=generator.unanswered,
         overdue=generator.overdue,
         abandoned=generator.abandoned,
+        waited=generator.waited.encode(),
         status={str(code): number for code, number in sorted(record.status.items()) if number},
         errors=dict(record.errors),
         connects=record.connects,

@@ -16,7 +16,8 @@ def judge(results: Results) -> Finding:
         (opened, closed, _p99(opened) / _p99(closed))
         for opened in results.valid
         for closed in results.valid
-        if opened.view == "fixed-rate" and closed.view == "capacity" and _what(opened) == _what(closed) and _p99(closed)
+        if opened.view == "fixed-rate" and closed.view == "capacity" and _what(opened) == _what(closed)
+        if _p99(opened) and _p99(closed)
     ]
     if not pairs:
         return Finding(rule=RULE, status="not-measured", statement="No target was measured in both views.")
@@ -43,7 +44,8 @@ def judge(results: Results) -> Finding:
 
 
 def _p99(cell: CellSummary) -> float:
-    return cell.latency_ms["p99"].estimate if cell.latency_ms else 0.0
+    found = (cell.latency_ms or {}).get("p99")
+    return found.estimate if found else 0.0
 
 
 def _what(cell: CellSummary) -> tuple[str, str, int, str]:
