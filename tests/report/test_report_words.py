@@ -66,6 +66,7 @@ def test_claims_read_like_the_cell_they_rest_on() -> None:
     )
     assert (words.published(claim), words.here(claim, None), words.times(claim, None)) == ("1,539/s", "741 [719, 763]", "0.48x")
     assert words.said(claim, None) == "741"
+    assert words.said(msgspec.structs.replace(claim, unit="x"), None) == "741x*"
     limited = summary("x", 741.0, bound_by="generator")
     assert (words.here(claim, limited), words.times(claim, limited)) == ("at least 741", "at least 0.48x")
     slow = msgspec.structs.replace(claim, unit="ms", here=around(5.2))

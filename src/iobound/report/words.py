@@ -96,12 +96,12 @@ ENGINES = {"locust:HttpUser": "Locust"}
 
 RATIOS = (
     "A published ratio holds where the interval here comes near it. Beside it stands what Locust, the load tool of the "
-    "publication, would have said."
+    "publication, would have said; *: Locust was itself the limit."
 )
 
 FIGURES = (
     "Published figures are of another machine and of Locust's speed on it: here they neither hold nor fail. Read the times "
-    "with what bound the figure here."
+    "with what bound the figure here. *: Locust was itself the limit."
 )
 
 HOLDS = {
@@ -219,8 +219,9 @@ def here(claim: ClaimResult | None, cell: CellSummary | None) -> str:
 
 
 def said(claim: ClaimResult | None, cell: CellSummary | None) -> str:
-    """Write what was measured here without its interval."""
-    return here(claim, cell).partition(" [")[0]
+    """Write what was measured here without its interval; a star where the generator was the limit of more than a rate."""
+    text = here(claim, cell).partition(" [")[0]
+    return f"{text}*" if claim and claim.bound_here == "generator" and claim.unit != "requests/s" else text
 
 
 def times(claim: ClaimResult, cell: CellSummary | None) -> str:
