@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.probes import cpu, noise
 from iobound.lab.probes.activity import ActivityProbe, Sampled
+from iobound.lab.probes.peers import Peers
 from iobound.lab.service import Counters, Service
 from iobound.lab.targets import RunningTarget
 from iobound.load import engine
@@ -37,8 +38,8 @@ class Position:
 class Subject:
     """A running target, what it is asked and the service it works on (with the URL of its data).
 
-    `peers` are processes of this machine that aren't ours and that a target without a service of ours is connected to,
-    `others` the other targets that run meanwhile, with nothing to do.
+    `peers` are the processes that aren't ours and that a target without a service of ours is connected to, `others` the
+    other targets that run meanwhile, with nothing to do.
     """
 
     target: RunningTarget
@@ -46,7 +47,7 @@ class Subject:
     ran: dict[str, str]
     service: Service | None
     data_url: str | None
-    peers: Sequence[int] = ()
+    peers: Peers = ()
     others: Sequence[int] = ()
 
     @property
@@ -147,7 +148,7 @@ class _Readings:
             database=cpu.read(subject.database_roots or []),
             cores=noise.read(laboratory.placement.cores),
             # iobound, its generator, and every target and service under its guards
-            ours=cpu.read([os.getpid(), *subject.peers]),
+            ours=cpu.read([os.getpid(), *(subject.peers or ())]),
             others=cpu.read(subject.others),
         )
 

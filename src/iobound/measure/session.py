@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from iobound.errors import IoboundError, LabError
 from iobound.lab.laboratory import Laboratory
-from iobound.lab.probes import peers
+from iobound.lab.probes.peers import PeerProbe, Peers, both
 from iobound.lab.targets import RunningTarget
 from iobound.load import engine
 from iobound.load.engine import DEFAULT
@@ -201,6 +201,7 @@ class _GroupSession:
                 continue
             checked = self._verified(cell, comparison, launch, subject)
             if checked is not None:
+                subjects[launchable(cell), control] = checked
                 ready[cell.id, control] = checked
         measured = False
         blocks = self.session.plan.blocks_per_launch
@@ -217,20 +218,24 @@ class _GroupSession:
         expected = target.expected_failure(cell.workload)
         try:
             verify(subject.target.url, exchanges)
-            self._warm_up(cell, subject)
+            found = self._warm_up(cell, subject)
             ran = subject.target.ran()
         except IoboundError as error:
             reason = f"{error} (expected: {expected})" if expected else str(error)
             self._fail(cell, comparison.id, launch, "verify", reason, expected=expected is not None)
             return None
-        found = peers.of(subject.target.pid) if subject.service is None else []
         return replace(subject, exchanges=exchanges, ran=ran, peers=found)
 
-    def _warm_up(self, cell: Cell, subject: Subject) -> None:
-        """Offer some load that isn't recorded, so that pools are filled and caches warm; the later views need no more."""
-        if self.session.plan.warmup_s and cell.view == "capacity" and cell.engine == DEFAULT:
-            spec = load_spec(cell, subject, self.session.laboratory, None, self.session.plan.warmup_s)
-            engine.find(cell.engine).run(spec)
+    def _warm_up(self, cell: Cell, subject: Subject) -> Peers:
+        """Offer some load that isn't recorded, so that pools are filled and caches warm; the later views need no more.
+
+        Return the peers that a target without a service of ours was seen to have by now.
+        """
+        with PeerProbe(subject.target.pid) if subject.service is None else nullcontext() as probe:
+            if self.session.plan.warmup_s and cell.view == "capacity" and cell.engine == DEFAULT:
+                spec = load_spec(cell, subject, self.session.laboratory, None, self.session.plan.warmup_s)
+                engine.find(cell.engine).run(spec)
+        return both(subject.peers, probe.found) if probe else subject.peers
 
     def _block(self, cell: Cell, position: Position, subject: Subject) -> bool:
         """Measure one block, again while it is noisy; return whether there is an observation."""
