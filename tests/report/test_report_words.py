@@ -85,7 +85,7 @@ def test_ratios_name_what_they_are_of() -> None:
         )
 
     assert ratio("requests_per_second", "slower") == "0.50x [0.40, 0.60] slower"
-    assert ratio("cpu_us_per_request", "faster") == "0.50x [0.40, 0.60] less CPU"
+    assert ratio("cpu_us_per_request", "faster") == "0.50x [0.40, 0.60] the CPU"
     assert ratio("cpu_us_per_request", "tie", "the interval contains 1") == "0.50x [0.40, 0.60] tie"
     assert ratio("cpu_us_per_request", "not-ranked", "other rows") == "not ranked: other rows"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from rich import box
+from itertools import groupby
+
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from iobound.records import Change
 from iobound.report import words
@@ -13,15 +15,23 @@ METRIC = {"requests_per_second": "requests/s", "cpu_us_per_request": "CPU a requ
 
 
 def render(changes: list[Change], differing: list[str], console: Console) -> None:
-    """Print a row for each cell that both runs have, and above it what differs between the runs."""
-    console.print("Differs between the runs: " + ("; ".join(differing) or "nothing that was recorded"))
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in ("workload", "view", "target", "metric", "second / first"):
-        table.add_column(column, overflow="fold")
-    for change in changes:
-        table.add_row(change.workload, change.view, change.target, METRIC[change.metric], outcome(change))
-    console.print(table)
-    console.print("The runs were made at different times: what drifted between them is in the ratios.")
+    """Print what differs between the runs, then for each comparison a row for each cell that both runs have."""
+    console.print(Text("Differs between the runs: " + ("; ".join(differing) or "nothing that was recorded")))
+    console.print("Ratios are the second run over the first.")
+    width = max((len(change.target) for change in changes), default=0)
+    for where, cells in groupby(changes, key=asked):
+        console.print(Text(f"\n{where}"))
+        table = Table.grid(padding=(0, 2))
+        table.add_column(min_width=width + 2)
+        for change in cells:
+            table.add_row(Text(f"  {change.target}"), Text(outcome(change)))
+        console.print(table)
+    console.print("\nThe runs were made at different times: what drifted between them is in the ratios.")
+
+
+def asked(change: Change) -> str:
+    """Write what the cells of a comparison were asked, and the metric that their ratios are of."""
+    return f"{change.cell.removesuffix(f'/{change.target}')}: {METRIC[change.metric]}"
 
 
 def outcome(change: Change) -> str:

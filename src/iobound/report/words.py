@@ -190,11 +190,14 @@ def why(cell: CellSummary) -> str:
 
 
 def ratio(value: Ratio) -> str:
-    """Write how a contender compares with its baseline: ``1.42x [1.37, 1.47] faster``, ``tie``, or why it isn't ranked."""
+    """Write how a contender compares with its baseline, or why it isn't ranked.
+
+    A rate reads ``1.42x [1.37, 1.47] faster``, CPU a request ``0.50x [0.40, 0.60] the CPU``.
+    """
     if value.verdict == "not-ranked" or value.ratio is None:
         return f"not ranked: {value.reason}" if value.reason else "not ranked"
     cpu = value.metric == "cpu_us_per_request"
-    verdict = {"faster": "less CPU", "slower": "more CPU"}.get(value.verdict, value.verdict) if cpu else value.verdict
+    verdict = "the CPU" if cpu and value.verdict in {"faster", "slower"} else value.verdict
     return f"{interval(value.ratio, 'x')} {verdict}"
 
 
