@@ -49,6 +49,14 @@ def test_nothing_below_what_the_control_shows_is_a_difference() -> None:
     assert "A against A" in hardly.reason
 
 
+def test_nothing_is_a_difference_while_the_control_that_was_asked_for_is_missing() -> None:
+    cells = [cell("a"), cell("b")]
+    seen = [trial(each, launch=n, target=0.97, rps=(1000, 3000)[each.target == "b"] + n) for each in cells for n in range(3)]
+    assert pair(seen, [], cells).verdict == "not-ranked"
+    (uncontrolled,) = ratios((header(plan([comparison(cells, control=False)], cells)), seen))
+    assert uncontrolled.verdict == "faster"
+
+
 def test_holm_over_many_contenders_is_stricter_than_one_alone() -> None:
     slight = [1020.0, 1045.0, 1000.0, 1030.0, 1000.0]
     (alone,) = ratios(side_by_side({"a": STEADY, "b": slight}, target=0.97))
@@ -119,7 +127,7 @@ def test_the_fixed_rate_compares_cpu_and_less_is_faster() -> None:
         for each in cells
         for n in range(3)
     ]
-    found = ratios((header(plan([comparison(cells)], cells)), seen))
+    found = ratios((header(plan([comparison(cells, control=False)], cells)), seen))
     assert [(each.metric, each.verdict) for each in found] == [("cpu_us_per_request", v) for v in ("faster", "slower")]
     assert found[0].ratio is not None
     assert found[0].ratio.estimate == pytest.approx(0.5, rel=0.01)

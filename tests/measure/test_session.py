@@ -105,3 +105,14 @@ def test_every_comparison_says_why_it_ended(measure: Measure):
     pair = SideBySide("test", "", [GOOD], Workload(name="/"))
     seen = measure(pair.capacity(1) + pair.fixed_rate(1, 20), GOOD)
     assert {one.comparison for one in seen if isinstance(one, Ending)} == {"test///capacity/c1", "test///fixed-rate/c1"}
+
+
+def test_the_fixed_rate_is_half_of_what_as_many_connections_reach(measure: Measure):
+    """One connection to a handler that sleeps 20 ms asks 50 times a second, eight ask 400 times."""
+    target = command("sleeper", "sleep", "20")
+    alone = SideBySide("test", "", [target], Workload(name="/"))
+    question = alone.capacity(1, control=False) + alone.capacity(8, control=False) + alone.fixed_rate(8, None)
+    rates = {one.load.rate for one in measure(question, target) if isinstance(one, Trial) and "fixed-rate" in one.cell}
+    [rate] = rates
+    assert rate is not None
+    assert rate > 60

@@ -12,6 +12,9 @@ from iobound.analysis.statistics import PairedRatio
 from iobound.records import CellSummary, Comparison, Control, Interval, Plan, Ranking, Ratio
 
 
+UNCONTROLLED = "A against A wasn't measured in two quiet launches, so that nobody knows what this machine makes out of nothing"
+
+
 def ratios(plan: Plan, observed: Observed, cells: Sequence[CellSummary], controls: Sequence[Control]) -> list[Ratio]:
     """Return each measured contender against the baseline of its comparison, by the metric of its view."""
     summaries = {(cell.comparison, cell.id): cell for cell in cells}
@@ -54,6 +57,8 @@ def _compare(
     for cell in contenders:
         interval = intervals.get(cell.id) or (pairs[cell.id].interval() if cell.id in pairs else None)
         verdict, reason = _verdict(interval, metric, detectable, obstacles.get(cell.id))
+        if comparison.control and detectable is None and verdict in {"faster", "slower"}:
+            verdict, reason = "not-ranked", UNCONTROLLED
         found.append(
             Ratio(
                 comparison=comparison.id,

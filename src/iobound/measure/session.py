@@ -269,10 +269,15 @@ class _GroupSession:
         ]
         if rates:
             return rates[0]
-        capacities = mean_capacities(
-            seen for seen in self.seen if isinstance(seen, Trial) and self._same_question(seen, cell, "capacity")
-        )
-        return FIXED_SHARE * min(capacities.values()) if capacities else None
+        capacities = [
+            seen
+            for seen in self.seen
+            if isinstance(seen, Trial) and self._same_question(seen, cell, "capacity") and seen.cell not in self.broken
+        ]
+        # one connection has no capacity to speak of, and a hundred may have one that ten can't carry
+        alike = [seen for seen in capacities if self.cells[seen.cell].concurrency == cell.concurrency]
+        means = mean_capacities(alike or capacities)
+        return FIXED_SHARE * min(means.values()) if means else None
 
     def _same_question(self, trial: Trial, cell: Cell, view: str) -> bool:
         other = self.cells[trial.cell]
