@@ -11,7 +11,6 @@ from iobound.analysis.observed import Observed
 from iobound.analysis.statistics import PairedRatio
 from iobound.records import CellSummary, Comparison, Control, Interval, Plan, Ranking, Ratio
 
-
 UNCONTROLLED = "A against A wasn't measured in two quiet launches, so that nobody knows what this machine makes out of nothing"
 
 
