@@ -13,7 +13,7 @@ BOUND: dict[BoundBy, str] = {
     "database-locks": "locks in the database",
     "pool": "{its} own connection pool",
     "network": "round trips",
-    "concurrency": "the number of connections (nothing was saturated)",
+    "concurrency": "the number of connections",
     "generator": "the load generator",
     "errors": "errors",
     "noise": "noise",
