@@ -46,6 +46,7 @@ def burner() -> Iterator[tuple[int, str]]:
 
 def test_the_cpu_of_the_server_and_of_its_children_is_seen_and_only_during_the_block(burner: tuple[int, str]) -> None:
     pid, url = burner
+    assert len(listeners(url)) == 2
     assert pid in listeners(url)
     with ServerProbe(listeners(url)) as probe:
         spec = LoadSpec(url=url, exchanges=[Exchange()], connections=1, duration_s=1.0, warmup_s=0.5)

@@ -7,19 +7,22 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from types import TracebackType
+from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import psutil
 
 from iobound.lab.probes.cpu import SCHEDULER_CLOCK, TICK_S, stat
 from iobound.lab.processes import tree
 
-INTERVAL_S = 0.02
-SEARCH_S = 0.25  # between searches for new descendants, which take some 2 ms
+INTERVAL_S = 0.05  # between readings: these two take some 1 % of a core
+SEARCH_S = 0.5  # between searches for new descendants, which take some 2 ms
 IDLE = 0.02  # of a core: a process that uses less (a parent that only waits) isn't one that serves
 
 
@@ -35,16 +38,22 @@ def listeners(url: str, unix_socket: str | None = None) -> list[int]:
     """Return the processes of this machine that listen where `url` leads; none for one elsewhere, or not ours to see."""
     if unix_socket is not None:
         path = os.path.realpath(unix_socket)
-        found = [
-            each.pid for each in psutil.net_connections("unix") if each.laddr and os.path.realpath(str(each.laddr)) == path
-        ]
-        return sorted({pid for pid in found if pid})
+        return _holders("unix", lambda each: bool(each.laddr) and os.path.realpath(str(each.laddr)) == path)
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     if not _is_here(parts.hostname or "", port):
         return []
-    listening = [each for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN]
-    return sorted({each.pid for each in listening if each.pid and each.laddr and each.laddr.port == port})
+    return _holders("tcp", lambda each: each.status == psutil.CONN_LISTEN and each.laddr.port == port)
+
+
+def _holders(kind: str, wanted: Callable[[Any], bool]) -> list[int]:
+    """Return the processes that hold a socket like that. Asked one by one: of several, psutil's table of all names only one."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if any(map(wanted, process.net_connections(kind))):
+                found.append(process.pid)
+    return sorted(found)
 
 
 def _is_here(host: str, port: int) -> bool:
@@ -80,24 +89,29 @@ class ServerProbe:
             self._thread.join()
 
     def between(self, start_s: float, end_s: float) -> Use | None:
-        """Return the use from `start_s` to `end_s` (CLOCK_MONOTONIC), to the nearest readings; ``None`` if there are none."""
-        if not self._readings:
+        """Return the use from `start_s` to `end_s` (CLOCK_MONOTONIC), interpolated; ``None`` if it wasn't watched then."""
+        times = [at for at, _ in self._readings]
+        if not times or times[0] >= end_s or times[-1] <= start_s:
             return None
-        began, first = min(self._readings, key=lambda reading: abs(reading[0] - start_s))
-        ended, last = min(self._readings, key=lambda reading: abs(reading[0] - end_s))
-        if ended <= began:
-            return None
-        used = [clock - first.get(pid, 0.0) for pid, clock in last.items()]
-        # what had been counted of a descendant that ended is in the account of its parent now
-        gone = sum(clock for pid, clock in first.items() if pid not in last and pid not in self._roots)
-        share = (end_s - start_s) / (ended - began)
-        return Use(max(0.0, sum(used) - gone) * share, sum(each > IDLE * (ended - began) for each in used))
+        clocks = [reading for _, reading in self._readings]
+        spent = [self._spent(before, after) for before, after in pairwise(clocks)]
+        began, ended = np.interp([start_s, end_s], times, np.cumsum([0.0, *spent]))
+        first, last = (clocks[int(np.abs(np.subtract(times, edge)).argmin())] for edge in (start_s, end_s))
+        busy = sum(clock - first.get(pid, 0.0) > IDLE * (end_s - start_s) for pid, clock in last.items())
+        return Use(max(0.0, float(ended - began)), busy)
+
+    def _spent(self, before: dict[int, float], after: dict[int, float]) -> float:
+        """Return the CPU seconds between two readings. What a descendant that ended had used is in its parent's account now."""
+        gone = sum(clock for pid, clock in before.items() if pid not in after and pid not in self._roots)
+        return sum(clock - before.get(pid, 0.0) for pid, clock in after.items()) - gone
 
     def _watch(self) -> None:
         searched = -SEARCH_S
         pids: set[int] = set()
         parents: set[int] = set()
-        while not self._ended.is_set():
+        ended = False
+        while not ended:
+            ended = self._ended.is_set()  # the last reading is taken after the block
             now = time.monotonic()
             if now - searched >= SEARCH_S:
                 pids = {pid for root in self._roots for pid in tree(root)}
