@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 import pytest
-from misbehaving import GOOD, Server, answering, hanging
+from misbehaving import GOOD, Server, answering, hanging, read_request
 
 from iobound.cli.main import commands
 from iobound.errors import UsageError
@@ -76,6 +76,22 @@ def test_a_rate_makes_it_an_open_loop(server: Server) -> None:
     assert got["requests"] + got["overdue"] == 200
     assert got["generator"]["late_ms_p99"] >= 0
     assert got["bound_by"] == "concurrency"
+
+
+def test_a_rate_that_is_not_answered_is_not_valid() -> None:
+    """Two connections to a server that takes 10 ms answer 200 a second at most, not 1,000."""
+
+    def slow(connection: Any) -> None:
+        while read_request(connection):
+            time.sleep(0.01)
+            connection.sendall(GOOD)
+
+    with Server(slow) as server:
+        code, got = run_json(server.url, "-c", "2", "-d", "1s", "-R", "1000", "--arrivals", "constant")
+    assert (code, got["valid"]) == (4, False)
+    assert "of the 1,000/s offered were answered" in got["invalid_because"]
+    assert got["overdue"] > 700
+    assert "p99" not in got["latency_ms"]  # four fifths are still to come
 
 
 def test_the_text_says_rate_latency_errors_and_what_bound_it(server: Server) -> None:
