@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,10 +44,14 @@ def measure(laboratory: Laboratory) -> Measure:
             quick=True,
         )
         observations: list[Observation] = []
+        alone = set(laboratory.placement.target) if laboratory.placement.target_is_alone else set()
+
+        def sink(seen: Observation) -> None:
+            assert not os.sched_getaffinity(0) & alone, "iobound itself runs where only the target may"
+            observations.append(seen)
+
         by_name = {target.name: target for target in targets}
-        Session(
-            plan, laboratory, by_name.__getitem__, observations.append, lambda seen, plan: 0.0, lambda what, share: None
-        ).run()
+        Session(plan, laboratory, by_name.__getitem__, sink, lambda seen, plan: 0.0, lambda what, share: None).run()
         return observations
 
     return measure

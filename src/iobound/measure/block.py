@@ -20,7 +20,8 @@ from iobound.load.spec import Exchange, LoadSpec
 from iobound.records import Cell, CpuUse, LoadResult, ServiceUse, Trial
 from iobound.workloads import writes
 
-SETTLE_S = 2.0  # how long abandoned requests get to be done, and then to finish their writes before rows are counted
+FINISH_S = 10.0  # how long a target gets to be done with abandoned requests: 300 of them at 30 ms each
+SETTLE_S = 2.0  # how long these get to finish their writes before rows are counted
 GLANCE_S, AT_REST = 0.05, 0.2  # a target is at rest that uses less than this share of a core for this long
 
 
@@ -154,8 +155,8 @@ class _Readings:
 
 
 def _let_finish(pid: int) -> None:
-    """Wait until the processes of `pid` are done with what nobody waits for any more, at most `SETTLE_S`."""
-    give_up = time.monotonic() + SETTLE_S
+    """Wait until the processes of `pid` are done with what nobody waits for any more, at most `FINISH_S`."""
+    give_up = time.monotonic() + FINISH_S
     used = cpu.read([pid])
     while time.monotonic() < give_up:
         time.sleep(GLANCE_S)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -86,11 +87,23 @@ class Session:
         ended = {seen.comparison for seen in self.earlier if isinstance(seen, Ending) and seen.why != "interrupted"}
         groups = [each for each in group(self.plan) if any(c.id not in ended for c in each.comparisons)]
         give_up = time.monotonic() + self.plan.budget_s
-        for number, each in enumerate(groups):
-            left = max(0.0, give_up - time.monotonic())
-            share = left * each.blocks / sum(later.blocks for later in groups[number:])
-            _GroupSession(self, each, number / len(groups), 1 / len(groups)).run(share)
+        with _away_from(self.laboratory.placement.target):
+            for number, each in enumerate(groups):
+                left = max(0.0, give_up - time.monotonic())
+                share = left * each.blocks / sum(later.blocks for later in groups[number:])
+                _GroupSession(self, each, number / len(groups), 1 / len(groups)).run(share)
         self.progress("measured", 1.0)
+
+
+@contextmanager
+def _away_from(cores: Sequence[int]) -> Iterator[None]:
+    """Keep this thread, and the probes that it starts, off `cores` if there are others."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, mine - set(cores) or mine)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, mine)
 
 
 class _GroupSession:
