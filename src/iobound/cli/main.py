@@ -44,14 +44,21 @@ def commands() -> None:
     """
 
 
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP arrived: unwinds like Ctrl-C, so that everything started is stopped."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP arrived: unwinds like Ctrl-C, so that everything started is stopped and statements are cancelled."""
 
 
 def _stop(signum: int, frame: FrameType | None) -> NoReturn:
     for each in STOPPING:  # a second one must not cut clearing up short
-        signal.signal(each, signal.SIG_IGN)
+        signal.signal(each, lambda *_: None)  # not SIG_IGN: Python complains where another one is on its way already
     raise KeyboardInterrupt if signum == signal.SIGINT else Terminated
+
+
+def _end(how: str, code: int) -> NoReturn:
+    click.echo(f"iobound: {how}", err=True)
+    for each in STOPPING:  # Python's own end would let the impatient kill us
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def main() -> NoReturn:
@@ -67,12 +74,10 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("iobound: interrupted", err=True)
-        sys.exit(130)
-    except Terminated:
-        click.echo("iobound: terminated", err=True)
-        sys.exit(143)
+    except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error.__cause__ or error, Terminated):  # click makes an Abort of it, and says of what
+            _end("terminated", 143)
+        _end("interrupted", 130)
     except OSError as error:
         if error.errno not in DISK_FULL:
             raise

@@ -237,3 +237,13 @@ def test_a_user_without_privileges_gets_data_but_no_counters(postgresql, url):
         assert service.count_entries(data) == 0
     with pytest.raises(LabError, match="failed to create a database: permission denied"):
         Service.start(ServiceOptions(url=f"postgresql://nothing:secret@{host}"))
+
+
+def test_clean_drops_a_database_of_one_killed_right_after_creating_it(running):
+    url = urls.with_database(running("postgresql").dataset(10), "postgres")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE iobound_0123456789ab CONNECTION LIMIT {module.MARK_LIMIT}")
+        connection.execute("CREATE DATABASE iobound_ba9876543210")
+        found = Service.clean(url)
+        assert found.dropped == ["iobound_0123456789ab"]
+        connection.execute("DROP DATABASE iobound_ba9876543210")

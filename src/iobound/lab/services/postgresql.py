@@ -35,6 +35,8 @@ from iobound.records import ServiceInfo
 
 PREFIX = "iobound_"
 MARK = "Made by iobound for a measurement; safe to drop."
+# What tells our databases: a limit on connections is set as they are created, a comment only afterwards, when we may be dead.
+MARK_LIMIT = 48_217_305
 USER = "iobound"
 
 CONNECT_TIMEOUT_S = 5
@@ -113,8 +115,8 @@ class Service:
         found: dict[bool, list[str]] = {True: [], False: []}
         with _connected(url) as admin, _explaining(url, "drop databases"):
             marked = admin.execute(
-                "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND shobj_description(oid, 'pg_database') = %s",
-                [PREFIX, MARK],
+                "SELECT datname FROM pg_database WHERE starts_with(datname, %s) AND datconnlimit = %s",
+                [PREFIX, MARK_LIMIT],
             ).fetchall()
             sessions = {name for (name,) in admin.execute("SELECT datname FROM pg_stat_activity").fetchall() if name}
             for (name,) in sorted(marked):
@@ -215,7 +217,8 @@ class Service:
 
     def _create(self, name: str) -> None:
         with _connected(self._url) as admin, _explaining(self._url, "create a database"):
-            admin.execute(SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(Identifier(name)))
+            create = SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' CONNECTION LIMIT {}")
+            admin.execute(create.format(Identifier(name), MARK_LIMIT))
             admin.execute(SQL("COMMENT ON DATABASE {} IS {}").format(Identifier(name), Constant(MARK)))
 
     def _drop(self) -> None:
