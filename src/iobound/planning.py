@@ -102,6 +102,7 @@ class SideBySide:
             baseline=cells[0].id,
             cells=[cell.id for cell in cells],
             control=control,
+            price=control and view == "capacity" and cells[0].service is not None,
         )
         return Question([comparison], cells)
 

@@ -89,7 +89,8 @@ class Cell(Record, frozen=True):
 class Comparison(Record, frozen=True):
     """Cells that are measured side by side, interleaved, and judged against `baseline` (a cell id among `cells`).
 
-    `control` asks for a second launch of the baseline, measured like a contender: A against A.
+    `control` asks for a second launch of the baseline, measured like a contender: A against A. `price` asks for blocks of the
+    baseline with the probes off: what the instrument itself costs.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Comparison(Record, frozen=True):
     baseline: str
     cells: list[str]
     control: bool = True
+    price: bool = False
 
 
 class Plan(Record, frozen=True):
@@ -269,8 +271,9 @@ class Trial(Record, frozen=True, tag="trial"):
     """One block of one cell: the raw observation.
 
     `launch` numbers the start of the target's processes, `block` the block within it. `control` marks the second launch
-    of a baseline. `ran` holds the labels read from the running process (server, loop, driver, debug …), and what the
-    target runs with (`workers`, `threads`, `pool`), `rows_written` what was counted in the database after a writing block.
+    of a baseline, `bare` a block of the baseline with the probes off, which lacks what they see. `ran` holds the labels read
+    from the running process (server, loop, driver, debug …), and what the target runs with (`workers`, `threads`, `pool`),
+    `rows_written` what was counted in the database after a writing block.
     """
 
     cell: str
@@ -286,6 +289,7 @@ class Trial(Record, frozen=True, tag="trial"):
     noise: Noise
     ran: dict[str, str]
     rows_written: int | None = None
+    bare: bool = False
 
 
 class Failure(Record, frozen=True, tag="failure"):

@@ -24,7 +24,7 @@ from analysis_tour import tour
 
 from iobound.analysis import rules
 from iobound.analysis.judging import judge
-from iobound.records import Cell, Environment, Finding, Observation
+from iobound.records import Cell, Environment, Finding, Observation, Trial
 
 RULES = sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(rules.__path__))
 STEADY = [1000.0, 1010.0, 990.0]
@@ -46,7 +46,7 @@ def pair(left: dict[str, Any], right: dict[str, Any], **of: Any) -> tuple[list[O
 
 
 def test_each_rule_gives_one_finding_under_its_files_name() -> None:
-    assert len(RULES) == 14
+    assert len(RULES) == 15
     assert [found.rule for found in judge(*tour()).findings] == RULES
 
 
@@ -80,6 +80,21 @@ def test_generator_was_the_limit() -> None:
     advice = finding("generator-was-the-limit", launches(locust, generator=0.96, target=0.3), [locust]).advice
     assert advice is not None
     assert "engine iobound" in advice
+
+
+def test_instrument_price() -> None:
+    """The probes take a tenth of the requests, then a hundredth; their blocks are no part of the cell's own figure."""
+    of = cell(service="postgresql")
+    for bare, status in ((1000.0, "present"), (910.0, "absent")):
+        seen = launches(of, rps=900.0)
+        free = [msgspec.structs.replace(each, bare=True) for each in launches(of, rps=bare) if isinstance(each, Trial)]
+        found = finding("instrument-price", [*seen, *free], [of])
+        assert found.status == status
+        assert found.evidence[0].observed == pytest.approx(900 / bare)
+        (summary,) = judge(header(plan([comparison([of])], [of])), [*seen, *free]).cells
+        assert summary.requests_per_second is not None
+        assert summary.requests_per_second.estimate == pytest.approx(900)
+    assert finding("instrument-price", launches(of), [of]).status == "not-measured"
 
 
 def test_closed_loop_hides_latency() -> None:

@@ -101,6 +101,16 @@ def test_the_control_is_a_second_launch_of_the_baseline(measure: Measure):
     assert {(one.cell.rpartition("/")[2], one.control) for one in trials} == {("good", False), ("good", True), ("other", False)}
 
 
+def test_the_price_is_measured_on_the_baseline_with_the_probes_off(measure: Measure):
+    target = CommandTarget("pinged", command("", "ping").argv, GOOD.asked, service="postgresql")
+    pair = SideBySide("test", "", [target], Workload(name="/"))
+    trials = [one for one in measure(pair.capacity(2), target) if isinstance(one, Trial)]
+    bare = [one for one in trials if one.bare]
+    assert bare
+    assert all(one.service is None and one.load.responses > 0 for one in bare)
+    assert all(one.service and one.service.statements["select"] >= one.load.responses for one in trials if not one.bare)
+
+
 def test_every_comparison_says_why_it_ended(measure: Measure):
     pair = SideBySide("test", "", [GOOD], Workload(name="/"))
     seen = measure(pair.capacity(1) + pair.fixed_rate(1, 20), GOOD)

@@ -89,7 +89,7 @@ def _unranked(which: str, cell: CellSummary) -> str | None:
 
 
 def _trials(observations: Iterable[Observation], cell: str) -> list[Trial]:
-    return [seen for seen in observations if isinstance(seen, Trial) and seen.cell == cell and not seen.control]
+    return [seen for seen in observations if isinstance(seen, Trial) and seen.cell == cell and not (seen.control or seen.bare)]
 
 
 def welch(samples: list[list[float]]) -> Interval | None:

@@ -15,10 +15,11 @@ Key = tuple[str, str]
 
 @dataclass
 class Observed:
-    """Observations, gathered once. The control's trials are kept apart: they belong to no cell."""
+    """Observations, gathered once. The control's trials and those without probes are kept apart: they belong to no cell."""
 
     trials: dict[Key, list[Trial]] = field(default_factory=lambda: defaultdict(list))
     controls: dict[str, list[Trial]] = field(default_factory=lambda: defaultdict(list))
+    bare: dict[str, list[Trial]] = field(default_factory=lambda: defaultdict(list))
     failures: dict[Key, list[Failure]] = field(default_factory=lambda: defaultdict(list))
     endings: list[Ending] = field(default_factory=list)
 
@@ -30,6 +31,8 @@ class Observed:
             match seen:
                 case Trial(control=True):
                     observed.controls[seen.comparison].append(seen)
+                case Trial(bare=True):
+                    observed.bare[seen.comparison].append(seen)
                 case Trial():
                     observed.trials[seen.comparison, seen.cell].append(seen)
                 case Failure():

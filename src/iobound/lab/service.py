@@ -6,6 +6,7 @@ import pkgutil
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import ClassVar, Literal, Protocol
@@ -108,6 +109,10 @@ class Service(Protocol):
 
     def counters(self, url: str) -> Counters | None:
         """Read the counts of the database of `url`, our own reads left out; ``None`` where it can't count."""
+        ...
+
+    def uncounted(self) -> AbstractContextManager[None]:
+        """Do without counting statements for a while, where that costs something and the server is ours to tell."""
         ...
 
     def activity(self, url: str) -> Activity | None:

@@ -32,7 +32,8 @@ class Position:
     comparison: str
     launch: int
     block: int
-    control: bool
+    control: bool = False
+    bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,14 +79,16 @@ def measure_block(
     counting = service is not None and url is not None and writes(cell.workload)
     if service and url and counting:
         service.empty_entries(url)
-    counted = service.counters(url) if service and url else None
+    watched = service if not position.bare else None
+    counted = watched.counters(url) if watched and url else None
     started = time.time()
     before = _Readings.take(subject, laboratory)
     roots = subject.database_roots
     with (
-        ActivityProbe(service, url) if service and url else nullcontext() as probe,
-        ServerProbe([subject.target.pid]) as target_clock,
-        ServerProbe(roots or []) as database_clock,
+        service.uncounted() if service and position.bare else nullcontext(),
+        ActivityProbe(watched, url) if watched and url else nullcontext() as probe,
+        ServerProbe([] if position.bare else [subject.target.pid]) as target_clock,
+        ServerProbe([] if position.bare else roots or []) as database_clock,
     ):
         result = engine.find(cell.engine).run(spec)
         if result.abandoned:
@@ -93,8 +96,8 @@ def measure_block(
     after = _Readings.take(subject, laboratory)
     block = result.started, result.started + result.seconds
     use = None
-    if service and url and counted:
-        counted_after = service.counters(url)
+    if watched and url and counted:
+        counted_after = watched.counters(url)
         if counted_after:
             sampled = probe.between(*block) if probe else Sampled(None, None, None)
             use = service_use(counted, counted_after, sampled)
@@ -127,6 +130,7 @@ def measure_block(
         ),
         ran=subject.ran,
         rows_written=_settled_rows(service, url) if service and url and counting else None,
+        bare=position.bare,
     )
 
 

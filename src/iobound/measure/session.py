@@ -216,12 +216,15 @@ class _GroupSession:
             if checked is not None:
                 subjects[launchable(cell), control] = checked
                 ready[cell.id, control] = checked
+        contenders = [(id_, control, False) for id_, control in ready]
+        if comparison.price and (comparison.baseline, False) in ready:
+            contenders.append((comparison.baseline, False, True))
         measured = False
         blocks = self.session.plan.blocks_per_launch
-        for block, (id_, control) in enumerate(order(list(ready), blocks, self.session.plan.seed, launch)):
+        for block, (id_, control, bare) in enumerate(order(contenders, blocks, self.session.plan.seed, launch)):
             if id_ in self.broken:
                 continue
-            position = Position(comparison.id, launch, block, control)
+            position = Position(comparison.id, launch, block, control, bare)
             measured |= self._block(self.cells[id_], position, ready[id_, control])
         return measured
 

@@ -89,6 +89,16 @@ def test_counters_say_exactly_what_a_client_did(postgresql, url, client):
     postgresql.empty_entries(url)
 
 
+def test_what_runs_uncounted_is_not_counted(postgresql, url, client):
+    client.execute("SELECT 1")
+    before = postgresql.counters(url)
+    with postgresql.uncounted():
+        for _ in range(5):
+            client.execute("SELECT * FROM item LIMIT 3").fetchall()
+    client.execute("SELECT * FROM item LIMIT 2").fetchall()
+    assert difference(postgresql.counters(url), before).rows == 2
+
+
 def test_busy_time_is_the_time_of_statements(postgresql, url, client):
     before = postgresql.counters(url)
     for _ in range(3):

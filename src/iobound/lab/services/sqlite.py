@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -101,6 +101,10 @@ class Service:
     def counters(self, url: str) -> Counters | None:
         """Return ``None``: SQLite doesn't count."""
         return None
+
+    def uncounted(self) -> nullcontext[None]:
+        """Change nothing: the server counts all the same."""
+        return nullcontext()
 
     def activity(self, url: str) -> Activity | None:
         """Return ``None``: there are no sessions."""

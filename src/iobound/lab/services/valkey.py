@@ -14,7 +14,7 @@ import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -148,6 +148,10 @@ class Service:
             else:
                 statements[verb] += counts["calls"]
         return Counters(statements=dict(statements), transaction_control=control, rows=found, busy_s=busy_us / 1e6)
+
+    def uncounted(self) -> nullcontext[None]:
+        """Change nothing: the server counts all the same."""
+        return nullcontext()
 
     def activity(self, url: str) -> Activity | None:
         """Return ``None``: one thread executes one command at a time, and whose is next the server doesn't tell."""
