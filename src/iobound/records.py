@@ -198,7 +198,7 @@ class LoadResult(Record, frozen=True):
     `overdue` were due by then and never sent, since no connection was free (open loop). `abandoned` of the unanswered weren't
     answered either while the engine waited for them after the block.
     `started` is when recording began, by CLOCK_MONOTONIC in seconds (comparable across processes of one machine).
-    `latency` is an HDR histogram of successes, V2 compressed base64, in nanoseconds, 3 significant digits; `waited` is one of how
+    `latency` is an HDR histogram of successes, V2 compressed base64, in ns, 3 significant digits; `waited` is one of how
     long those unanswered and overdue had waited when the block ended (empty where the engine doesn't know): their latencies
     are longer. `in_flight_mean` is the time-weighted mean number of requests in flight.
     """
@@ -384,7 +384,7 @@ class CellSummary(Record, frozen=True):
     bound_by: BoundBy | None
     bound_because: str | None
     requests_per_second: Interval | None
-    latency_ms: dict[str, Interval] | None
+    latency_ms: dict[str, Interval | None] | None
     cpu_us_per_request: CpuPerRequest | None
     wait_us_per_request: Interval | None
     statements_per_request: float | None

@@ -147,18 +147,18 @@ def _over(launches: Sequence[Launch], quantity: Callable[[Launch], float | None]
     return statistics.mean([value for value in values if value is not None and math.isfinite(value)])
 
 
-def _latency_ms(launches: Sequence[Launch], quiet: Blocks) -> dict[str, Interval] | None:
+def _latency_ms(launches: Sequence[Launch], quiet: Blocks) -> dict[str, Interval | None] | None:
     """Percentiles and mean over launches.
 
     What a launch alone doesn't tell (the maximum, and percentiles that it has too few requests for) is that of all blocks
     together, without an interval.
     """
     summaries = [summary for launch in launches if (summary := launch.latencies.summary())]
-    found: dict[str, Interval] = {}
+    found: dict[str, Interval | None] = {}
     for name, of_all in (quiet.latencies.summary() or {}).items():
-        each = [summary[name] for summary in summaries if name in summary]
+        each = [value for summary in summaries if (value := summary[name]) is not None]
         over = statistics.mean(each) if name != "max" and len(each) == len(summaries) else None
-        found[name] = over or Interval(estimate=of_all)
+        found[name] = over or (None if of_all is None else Interval(estimate=of_all))
     return found or None
 
 

@@ -83,14 +83,15 @@ class Latencies:
         """Whether at least one request is slower, so that the percentile isn't just the slowest of too few."""
         return (1 - percentile / 100) * (self.total + int(self.open_counts.sum())) >= 1 - TOLERANCE
 
-    def summary(self) -> dict[str, float] | None:
-        """Return p50, p90, p99, p99.9, max and mean in milliseconds, ``None`` when empty; left out is what isn't known.
+    def summary(self) -> dict[str, float | None] | None:
+        """Return p50, p90, p99, p99.9, max and mean in milliseconds, ``None`` when empty; ``None`` is what isn't known.
 
         `max` and `mean` are of the answers.
         """
-        points = {name: self.at(at) for name, at in PERCENTILES.items() if self._rests_on_several(at)}
-        points |= {"max": self.max_ms, "mean": self.mean_ms}
-        return {name: value for name, value in points.items() if value is not None} or None
+        if not self.total:
+            return None
+        points = {name: self.at(at) if self._rests_on_several(at) else None for name, at in PERCENTILES.items()}
+        return points | {"max": self.max_ms, "mean": self.mean_ms}
 
     def curve(self) -> list[tuple[float, float]] | None:
         """Return pairs of a percentile (0 to 100) and its latency in milliseconds, ``None`` when empty."""

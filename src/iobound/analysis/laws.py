@@ -139,14 +139,15 @@ def _latencies(load: LoadResult, latencies: Latencies) -> Iterator[str]:
         )
 
 
-def disordered(summary: Mapping[str, float]) -> Iterator[str]:
+def disordered(summary: Mapping[str, float | None]) -> Iterator[str]:
     """Yield each percentile that is below a smaller one, and a mean above the maximum."""
-    known = [(name, summary[name]) for name in _ORDER if name in summary]
+    known = [(name, value) for name in _ORDER if (value := summary.get(name)) is not None]
     for (lower, below), (higher, above) in pairwise(known):
         if above < below:
             yield f"{higher} {above:g} ms is below {lower} {below:g} ms"
-    if summary.get("mean", 0.0) > summary.get("max", math.inf):
-        yield f"the mean {summary['mean']:g} ms is above the maximum {summary['max']:g} ms"
+    mean, most = summary.get("mean"), summary.get("max")
+    if mean is not None and most is not None and mean > most:
+        yield f"the mean {mean:g} ms is above the maximum {most:g} ms"
 
 
 def _series(load: LoadResult, latencies: Latencies) -> Iterator[str]:

@@ -52,7 +52,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     responses: int
     requests_per_second: float
     at_least: bool
-    latency_ms: dict[str, float] | None
+    latency_ms: dict[str, float | None] | None
     status: dict[str, int]
     errors: dict[str, int]
     unanswered: int

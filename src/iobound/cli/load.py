@@ -230,8 +230,8 @@ def rows(summary: Summary) -> Iterator[tuple[str, str, str]]:
     """Yield name, text and style of what `show` prints, the most important first."""
     rate = words.number(summary.requests_per_second)
     yield "requests/s", f"at least {rate}: the generator was the limit" if summary.at_least else rate, "bold"
-    latencies = summary.latency_ms or {}
-    yield "latency ms", "   ".join(f"{name} {words.number(value)}" for name, value in latencies.items()) or "no success", "bold"
+    known = [f"{name} {words.number(value)}" for name, value in (summary.latency_ms or {}).items() if value is not None]
+    yield "latency ms", "   ".join(known) or "no success", "bold"
     yield "errors", counts(summary.errors), "bold red" if summary.errors else ""
     if summary.invalid_because and summary.bound_by != "errors":
         yield "invalid", summary.invalid_because, "bold red"
