@@ -1,10 +1,11 @@
+import resource
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from iobound import runs
-from iobound.errors import UsageError
+from iobound.errors import LabError, UsageError
 from iobound.records import SCHEMA, Environment, Failure, Plan, RunHeader
 
 FAILURE = Failure(cell="c", comparison="k", launch=0, stage="start", reason="it didn't")
@@ -62,6 +63,23 @@ def test_continuing_a_cut_off_run_drops_the_broken_line(tmp_path: Path, header: 
         writer.add(FAILURE)
     run = runs.read(tmp_path)
     assert run.observations == [FAILURE] * 3
+    assert not run.cut_off
+
+
+def test_an_observation_that_the_disk_has_no_room_for_leaves_no_trace(tmp_path: Path, header: RunHeader):
+    write(tmp_path, header, 1)
+    room = (tmp_path / runs.TRIALS).stat().st_size + 10
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with runs.RunWriter(tmp_path) as writer:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            with pytest.raises(LabError, match="make room"):
+                writer.add(FAILURE)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        writer.add(FAILURE)
+    run = runs.read(tmp_path)
+    assert run.observations == [FAILURE] * 2
     assert not run.cut_off
 
 

@@ -38,9 +38,16 @@ class RunWriter:
         return cls(folder)
 
     def add(self, observation: Observation) -> None:
-        """Append one observation; raises `LabError` where the disk is full."""
+        """Append one observation, whole or not at all; raises `LabError` where the disk is full."""
+        line = msgspec.json.encode(observation) + b"\n"
         with _writing(self.folder):
-            self._trials.write(msgspec.json.encode(observation) + b"\n")
+            before = os.fstat(self._trials.fileno()).st_size
+            try:
+                while line:  # a disk that is nearly full takes a part without complaint
+                    line = line[self._trials.write(line) :]
+            except OSError:
+                self._trials.truncate(before)
+                raise
 
     def close(self) -> None:
         """Close the file of trials."""

@@ -44,21 +44,18 @@ def commands() -> None:
     """
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP arrived: unwinds like Ctrl-C, so that everything started is stopped and statements are cancelled."""
+arrived: list[int] = []  # the signal that stops us; libraries make new exceptions of what it raises
 
 
 def _stop(signum: int, frame: FrameType | None) -> NoReturn:
     for each in STOPPING:  # a second one must not cut clearing up short
         signal.signal(each, lambda *_: None)  # not SIG_IGN: Python complains where another one is on its way already
-    raise KeyboardInterrupt if signum == signal.SIGINT else Terminated
+    arrived.append(signum)
+    raise KeyboardInterrupt  # which drivers know: they cancel the statement they wait for
 
 
-def _end(how: str, code: int) -> NoReturn:
-    click.echo(f"iobound: {how}", err=True)
-    for each in STOPPING:  # Python's own end would let the impatient kill us
-        signal.signal(each, signal.SIG_IGN)
-    sys.exit(code)
+def _terminated() -> bool:
+    return bool(arrived) and arrived[0] != signal.SIGINT
 
 
 def main() -> NoReturn:
@@ -74,13 +71,15 @@ def main() -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except (KeyboardInterrupt, click.Abort) as error:
-        if isinstance(error.__cause__ or error, Terminated):  # click makes an Abort of it, and says of what
-            _end("terminated", 143)
-        _end("interrupted", 130)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo(f"iobound: {'terminated' if _terminated() else 'interrupted'}", err=True)
+        code = 130
     except OSError as error:
         if error.errno not in DISK_FULL:
             raise
         click.echo(f"iobound: {error.strerror}; make room where the output goes", err=True)
         sys.exit(LabError.exit_code)
-    sys.exit(code if isinstance(code, int) else 0)
+    if arrived:
+        for each in STOPPING:  # Python's own end would let the impatient kill us
+            signal.signal(each, signal.SIG_IGN)
+    sys.exit(143 if _terminated() else code if isinstance(code, int) else 0)
