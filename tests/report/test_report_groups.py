@@ -38,3 +38,13 @@ def test_baseline_invalid_and_unranked_cells_are_told() -> None:
     cells = [summary("a", 1.0), summary("b", 2.0, invalid_because="wrong"), summary("c", 3.0)]
     made, said = plan(cells, {}), judged(*cells)
     assert [groups.against(cell, made, said) for cell in cells] == ["baseline", "not ranked", "–"]
+
+
+def test_one_reason_is_said_once() -> None:
+    cells = [summary(name, 1.0, invalid_because="noisy") for name in "abc"]
+    made = plan(cells, {})
+    (found,) = groups.group(judged(*cells), made)
+    assert groups.notes(found, "capacity", made, judged(*cells)) == ["all: invalid: noisy"]
+    mixed = [*cells[:2], summary("d", 1.0)]
+    (found,) = groups.group(judged(*mixed), made)
+    assert groups.notes(found, "capacity", made, judged(*mixed)) == ["a, b: invalid: noisy"]

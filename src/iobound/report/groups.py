@@ -139,7 +139,8 @@ def notes(group: Group, view: View, plan: Plan, judgement: Judgement) -> list[st
             reasons.setdefault(words.why(cell), []).append(group.name(cell))
         elif said.startswith("not ranked:"):
             reasons.setdefault(said, []).append(group.name(cell))
-    return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    everyone = len(group.of(view))
+    return [f"{'all' if len(names) == everyone > 2 else ', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
 def endings(judgement: Judgement) -> list[tuple[Ending, list[Control]]]:
