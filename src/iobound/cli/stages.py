@@ -28,7 +28,6 @@ COMMANDS = "compare"  # what a run of two commands calls its experiment
 def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environment:
     """Record the machine, the services and the packages that `plan` is carried out with, and calibrate the generator."""
     placement = laboratory.placement
-    services = {cell.service for cell in plan.cells if cell.service}
     names = {name for cell in plan.cells if (name := targets(cell.target).environment)}
     facts = host.facts()
     if placement.sharing:
@@ -40,7 +39,7 @@ def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environmen
         target_cores=placement.target,
         other_cores=sorted({*placement.services, *placement.generator}),
         shared_cores=None if placement.target_is_alone else placement.sharing,
-        services=[laboratory.service(name).info() for name in sorted(services)],
+        services=[service.info() for service in laboratory.services_of(plan.cells)],
         packages={name: build_environment(name).packages for name in sorted(names)},
         ceilings=ceilings(laboratory, {cell.concurrency for cell in plan.cells}),
     )

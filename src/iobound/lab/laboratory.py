@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -50,17 +51,30 @@ class Laboratory:
                 raise
         return self.services[name]
 
+    def has(self, name: str) -> bool:
+        """Tell whether the service called `name` can be had; raises its `LabError` where it was given by URL and can't."""
+        try:
+            self.service(name)
+        except LabError:
+            if name in self._urls:
+                raise
+            return False
+        return True
+
     def first_available(self, names: list[str]) -> str:
-        """Return the first of the alternatives `names` that runs; raises the first one's `LabError` where none does."""
-        errors = []
-        for name in names:
-            try:
-                self.service(name)
-            except LabError as error:
-                errors.append(error)
-            else:
-                return name
-        raise errors[0]
+        """Return the first of the alternatives `names` that can be had, the very first where none can."""
+        return next((name for name in names if self.has(name)), names[0])
+
+    def services_of(self, cells: Sequence[Cell]) -> list[Service]:
+        """Start the services that `cells` need and return those that can be had; their cells say why the others can't.
+
+        Raises `LabError` where no cell is left to measure.
+        """
+        wanted = sorted({cell.service for cell in cells if cell.service})
+        had = [name for name in wanted if self.has(name)]
+        if not had and all(cell.service for cell in cells):
+            raise self._missing[wanted[0]]
+        return [self.services[name] for name in had]
 
     def check(self) -> None:
         """Raise `LabError` where a service that was started doesn't answer any more, so that no target is blamed for that."""
