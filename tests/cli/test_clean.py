@@ -12,7 +12,7 @@ import pytest
 from iobound.lab.service import ServiceOptions, find
 
 LEAVE_FOLDER = (
-    "import os; from iobound.lab.scratch import Scratch; made = Scratch('test'); print(made.path); os.kill(os.getpid(), 9)"
+    "import os; from iobound.lab.scratch import Scratch; print(Scratch('test').path, flush=True); os.kill(os.getpid(), 9)"
 )
 LEAVE_DATABASE = """
 import os, sys

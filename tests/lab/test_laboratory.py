@@ -43,6 +43,6 @@ def test_an_alternative_stands_in(without_valkey: None):
 
 
 def test_a_url_that_leads_nowhere_is_not_passed_over():
-    with Laboratory(urls={"postgresql": "postgresql://a:b@127.0.0.1:1/c"}) as laboratory:
-        with pytest.raises(LabError, match="127.0.0.1:1"):
-            laboratory.first_available(["postgresql", "sqlite"])
+    nowhere = {"postgresql": "postgresql://a:b@127.0.0.1:1/c"}
+    with Laboratory(urls=nowhere) as laboratory, pytest.raises(LabError, match=r"127\.0\.0\.1:1"):
+        laboratory.first_available(["postgresql", "sqlite"])

@@ -13,9 +13,7 @@ from iobound.lab.unprivileged import User
 
 NOBODY = User(65534, 65534)
 
-ABANDON = (
-    "import os; from iobound.lab.scratch import Scratch; made = Scratch('test'); print(made.path); os.kill(os.getpid(), 9)"
-)
+ABANDON = "import os; from iobound.lab.scratch import Scratch; print(Scratch('test').path, flush=True); os.kill(os.getpid(), 9)"
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def command(
 
     \b
     Examples: iobound compare iobound-runs/A iobound-runs/B
-              iobound compare --path / -- python -m http.server {port} -- python app.py --port {port}
+              iobound compare --path /users -- ./serve-main {port} -- ./serve-branch {port}
     """
     if "--" not in what:
         if len(what) != 2:

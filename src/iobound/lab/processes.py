@@ -29,10 +29,14 @@ FIRST_PORT = 20_000
 
 
 class Guarded:
-    """A program under its guard. A context manager; left to the garbage collector it is stopped too."""
+    """A program under its guard. A context manager; left to the garbage collector it is stopped too.
+
+    `pid` is the program itself, `root` its guard, whose tree also holds the descendants that lost their parent.
+    """
 
     def __init__(self, guard: subprocess.Popen[bytes], pid: int, log: int, patience_s: float) -> None:
         self.pid = pid
+        self.root = guard.pid
         self._guard = guard
         self._log = log
         self._patience_s = patience_s

@@ -36,12 +36,13 @@ Ask = Callable[[str, float], dict[str, str]]
 
 
 class RunningTarget:
-    """A program that listens at `url`; a context manager that stops it. `pid` is the root of its processes."""
+    """A program that listens at `url`; a context manager that stops it. `pid` is its first process, `root` has all in its tree."""
 
     def __init__(self, name: str, url: str, process: Guarded, ask: Ask, exits: ExitStack) -> None:
         self.name = name
         self.url = url
         self.pid = process.pid
+        self.root = process.root
         self._process = process
         self._ask = ask
         self._exits = exits

@@ -87,12 +87,12 @@ def measure_block(
     with (
         service.uncounted() if service and position.bare else nullcontext(),
         ActivityProbe(watched, url) if watched and url else nullcontext() as probe,
-        ServerProbe([] if position.bare else [subject.target.pid]) as target_clock,
+        ServerProbe([] if position.bare else [subject.target.root]) as target_clock,
         ServerProbe([] if position.bare else roots or []) as database_clock,
     ):
         result = engine.find(cell.engine).run(spec)
         if result.abandoned:
-            _let_finish(subject.target.pid)
+            _let_finish(subject.target.root)
     after = _Readings.take(subject, laboratory)
     block = result.started, result.started + result.seconds
     use = None
@@ -149,7 +149,7 @@ class _Readings:
     @classmethod
     def take(cls, subject: Subject, laboratory: Laboratory) -> _Readings:
         return cls(
-            target=cpu.read([subject.target.pid]),
+            target=cpu.read([subject.target.root]),
             database=cpu.read(subject.database_roots or []),
             cores=noise.read(laboratory.placement.cores),
             # iobound, its generator, and every target and service under its guards

@@ -184,8 +184,8 @@ class _GroupSession:
                 except IoboundError as error:
                     refused[key] = error
             self._fail(cell, comparison.id, launch, "start", str(refused[key]))
-        pids = {subject.target.pid for subject in subjects.values()}
-        return {key: replace(each, others=sorted(pids - {each.target.pid})) for key, each in subjects.items()}
+        pids = {subject.target.root for subject in subjects.values()}
+        return {key: replace(each, others=sorted(pids - {each.target.root})) for key, each in subjects.items()}
 
     def _contenders(self) -> Iterator[tuple[Comparison, Cell, bool]]:
         for comparison in self.group.comparisons:
@@ -247,7 +247,7 @@ class _GroupSession:
 
         Return the peers that a target without a service of ours was seen to have by now.
         """
-        with PeerProbe(subject.target.pid) if subject.service is None else nullcontext() as probe:
+        with PeerProbe(subject.target.root) if subject.service is None else nullcontext() as probe:
             if self.session.plan.warmup_s and cell.view == "capacity" and cell.engine == DEFAULT:
                 spec = load_spec(cell, subject, self.session.laboratory, None, self.session.plan.warmup_s)
                 engine.find(cell.engine).run(spec)

@@ -3,13 +3,16 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from iobound.lab.probes import cpu
+from iobound.lab.processes import spawn
 
 BURN_USER = """
 import time
+from pathlib import Path
 while time.process_time() < {seconds}: sum(range(10_000))  # few system calls
 print("burned", flush=True); input()
 """
@@ -26,6 +29,7 @@ print("burned", flush=True); input()
 """
 SLEEP = """
 import time
+from pathlib import Path
 time.sleep({seconds})
 print("slept", flush=True); input()
 """
@@ -68,3 +72,20 @@ def test_a_vanished_process_is_no_error():
     with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
         process.wait()
     assert cpu.read([process.pid]).total_s == 0
+
+
+def test_a_program_that_leaves_its_parent_is_still_seen(tmp_path: Path):
+    """It forks twice, and the process in between ends: what burns is the guard's child now."""
+    program = (
+        "import os, sys, time\n"
+        "if os.fork(): time.sleep(60)\n"
+        "if os.fork(): os._exit(0)\n"
+        "while time.process_time() < 0.5: pass\n"
+        f"open({str(tmp_path / 'burned')!r}, 'w').close(); time.sleep(60)"
+    )
+    with spawn([sys.executable, "-S", "-c", program], env={}, log=tmp_path / "log") as guarded:
+        while not (tmp_path / "burned").exists():
+            assert guarded.alive()
+            time.sleep(0.02)
+        assert cpu.read([guarded.pid]).total_s < 0.25
+        assert cpu.read([guarded.root]).total_s > 0.5
