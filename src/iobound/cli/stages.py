@@ -136,7 +136,5 @@ def exit_code(judgement: Judgement) -> int:
         return 1
     if any(cell.valid for cell in judgement.cells):
         return 0
-    if not failures:
-        return NoVerdict.exit_code
-    started = {cell.id for cell in judgement.cells} - {failure.cell for failure in failures if failure.stage == "start"}
-    return NoVerdict.exit_code if started else LabError.exit_code
+    nothing_started = failures and all(failure.stage in {"unavailable", "start"} for failure in failures)
+    return LabError.exit_code if nothing_started and not judgement.cells else NoVerdict.exit_code

@@ -36,7 +36,10 @@ Ask = Callable[[str, float], dict[str, str]]
 
 
 class RunningTarget:
-    """A program that listens at `url`; a context manager that stops it. `pid` is its first process, `root` has all in its tree."""
+    """A program that listens at `url`; a context manager that stops it.
+
+    `pid` is its first process; all of them are in the tree of `root`.
+    """
 
     def __init__(self, name: str, url: str, process: Guarded, ask: Ask, exits: ExitStack) -> None:
         self.name = name
