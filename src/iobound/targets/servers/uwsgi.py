@@ -1,0 +1,39 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["pyuwsgi>=2"]
+#
+# [tool.iobound]
+# kind = "server"
+# title = "uWSGI"
+# accepts = ["wsgi"]
+# model = "threads"
+# parser = "uwsgi"
+# knobs = ["WORKERS", "THREADS"]
+# ///
+"""uWSGI, as the wheel `pyuwsgi` has it: HTTP in C, the application in threads of every worker process."""
+
+import os
+import sys
+
+
+def ran():
+    import uwsgi  # only there in a worker
+
+    return {
+        "server": f"uWSGI {uwsgi.version.decode()}",
+        "workers": str(uwsgi.numproc),
+        "threads": str(uwsgi.opt.get("threads", b"1").decode()),
+    }
+
+
+if __name__ == "__main__":
+    import pyuwsgi
+
+    options = {
+        "http11-socket": f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ['PORT']}",
+        "module": "framework:app",
+        "processes": os.environ.get("WORKERS", "1"),
+        "threads": os.environ.get("THREADS", "10"),
+    }
+    flags = ["--master", "--enable-threads", "--lazy-apps", "--die-on-term", "--disable-logging", "--need-app"]
+    pyuwsgi.run([*flags, *(f"--{name}={value}" for name, value in options.items())])
