@@ -99,10 +99,13 @@ urlpatterns = [
 handler = get_asgi_application()
 
 
+# Django knows no lifespan.
 async def app(scope, receive, send):
-    """Serve Django, which knows no lifespan, with one around it."""
-    if scope["type"] != "lifespan":
-        return await handler(scope, receive, send)
+    serve = lifespan if scope["type"] == "lifespan" else handler
+    await serve(scope, receive, send)
+
+
+async def lifespan(scope, receive, send):
     await receive()
     try:
         await store.open()

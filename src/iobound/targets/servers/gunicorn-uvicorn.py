@@ -11,7 +11,7 @@
 # parser = "httptools"
 # knobs = ["WORKERS"]
 # ///
-"""gunicorn with uvicorn's worker: gunicorn keeps the processes, uvicorn serves in them. The module is gunicorn's configuration too."""
+"""gunicorn keeps the processes, uvicorn serves in them. The module is gunicorn's configuration too."""
 
 import asyncio
 import os

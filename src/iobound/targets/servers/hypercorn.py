@@ -24,15 +24,14 @@ from hypercorn.run import run
 
 
 def ran():
-    live = [type(found) for found in gc.get_objects() if isinstance(found, Config | H11Protocol)]
-    config = next(found for found in gc.get_objects() if isinstance(found, Config))
+    live = {type(found): found for found in gc.get_objects() if isinstance(found, Config | H11Protocol)}
     loop = type(asyncio.get_running_loop())
     return {
         "server": f"Hypercorn {version('hypercorn')}",
-        "worker": config.worker_class,
+        "worker": live[Config].worker_class,
         "loop": f"{loop.__module__}.{loop.__name__}",
-        "parser": next(found.__name__ for found in live if found is not Config),
-        "workers": str(config.workers or 1),
+        "parser": H11Protocol.__name__ if H11Protocol in live else "unknown",
+        "workers": str(live[Config].workers or 1),
     }
 
 

@@ -13,7 +13,6 @@
 """uWSGI, as the wheel `pyuwsgi` has it: HTTP in C, the application in threads of every worker process."""
 
 import os
-import sys
 
 
 def ran():

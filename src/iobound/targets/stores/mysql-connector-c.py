@@ -9,7 +9,7 @@
 # calls = "sync"
 # refuses = { gevent = "its extension waits in C, where gevent can't switch: one query would stop all others" }
 # ///
-"""MySQL's own driver with its extension in C, with a pool of connections that wait in a queue; every statement commits by itself.
+"""MySQL's own driver with its extension in C and a pool of connections that wait in a queue; every statement commits by itself.
 
 Later versions' extension needs OpenSSL 3.2, which today's Debian hasn't got.
 """

@@ -8,7 +8,7 @@
 # service = "mariadb"
 # calls = "sync"
 # ///
-"""MySQL's own driver, all in Python, with a pool of connections that wait in a queue; every statement commits by itself."""
+"""MySQL's own driver, all in Python, and a pool of connections that wait in a queue; every statement commits by itself."""
 
 import os
 from contextlib import contextmanager

@@ -19,8 +19,14 @@ import psycopg
 from peewee import AutoField, CharField, IntegerField, Model
 from playhouse.pool import PooledPostgresqlDatabase
 
+
+class Database(PooledPostgresqlDatabase):
+    def _is_closed(self, connection):
+        return connection.closed  # asked of the server by default, with a SELECT before every request
+
+
 size = int(os.environ.get("POOL_SIZE", "10"))
-database = PooledPostgresqlDatabase(os.environ["DATABASE_URL"], max_connections=size, timeout=0, prefer_psycopg3=True)
+database = Database(os.environ["DATABASE_URL"], max_connections=size, timeout=0, prefer_psycopg3=True)
 
 
 class Base(Model):

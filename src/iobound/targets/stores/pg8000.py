@@ -78,6 +78,7 @@ class Store:
 
     def ran(self):
         with self.connection() as connection:
+            connection.run("SELECT 1")  # what the connection is in is told with every answer
             return {
                 "driver": f"pg8000 {pg8000.__version__}",
                 "autocommit": str(connection._transaction_status == b"I"),
