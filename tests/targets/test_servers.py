@@ -64,8 +64,8 @@ def test_a_server_tells_what_runs(server):
     assert ran.items() >= EXPECTED[server].items()
     assert ran["server"].split()[0].lower() in server
     assert ran["workers"] == workers
-    # A master beside its workers, but for servers that serve in the process that was started; Sanic's has a helper.
-    assert len(serving) == (1 if workers == "1" else 4 if server == "sanic" else 3)
+    # A master beside its workers, but for servers that serve in the process that was started. Some have a helper too.
+    assert len(serving) == (1 if workers == "1" else 4 if server in {"sanic", "uwsgi"} else 3)
 
 
 @pytest.mark.parametrize("framework", catalogue.own().frameworks)

@@ -8,7 +8,7 @@
 # interface = "asgi"
 # calls = "async"
 # ///
-"""The workloads in Django, as one file: coroutines as views, no middleware."""
+"""The workloads in Django, as one file, with no middleware: the usual ones would run in a thread."""
 
 import json
 import os

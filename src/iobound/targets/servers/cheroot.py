@@ -44,6 +44,7 @@ if __name__ == "__main__":
         app,
         numthreads=threads,
         max=threads,
+        request_queue_size=128,  # its default of 5 turns connections away that come at once
         timeout=int(os.environ.get("KEEP_ALIVE", "75")),
     )
     server.safe_start()

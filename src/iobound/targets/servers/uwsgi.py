@@ -10,7 +10,7 @@
 # parser = "uwsgi"
 # knobs = ["WORKERS", "THREADS"]
 # ///
-"""uWSGI, as the wheel `pyuwsgi` has it: HTTP in C, the application in threads of every worker process."""
+"""uWSGI, as the wheel `pyuwsgi` has it, behind its own HTTP router: the application in threads of every worker process."""
 
 import os
 
@@ -29,10 +29,11 @@ if __name__ == "__main__":
     import pyuwsgi
 
     options = {
-        "http11-socket": f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ['PORT']}",
+        "http": f"{os.environ.get('HOST', '127.0.0.1')}:{os.environ['PORT']}",
         "module": "framework:app",
         "processes": os.environ.get("WORKERS", "1"),
         "threads": os.environ.get("THREADS", "10"),
+        "http-keepalive": os.environ.get("KEEP_ALIVE", "75"),
     }
-    flags = ["--master", "--enable-threads", "--lazy-apps", "--die-on-term", "--disable-logging", "--need-app"]
-    pyuwsgi.run([*flags, *(f"--{name}={value}" for name, value in options.items())])
+    flags = ["master", "enable-threads", "lazy-apps", "need-app", "die-on-term", "disable-logging", "http-auto-chunked"]
+    pyuwsgi.run([*(f"--{flag}" for flag in flags), *(f"--{name}={value}" for name, value in options.items())])
