@@ -91,6 +91,10 @@ def test_a_store_tells_its_driver_and_its_pool(store, laboratory):
     assert version[0].isdigit()
     if driver == "psycopg":
         assert ran["implementation"] == "binary"
+    if driver == "mysql-connector":
+        assert (
+            ran["implementation"] == {"mysql-connector-c": "CMySQLConnection", "mysql-connector-pure": "MySQLConnection"}[store]
+        )
 
 
 def together(url: str, requests: int) -> float:
@@ -109,6 +113,12 @@ def test_the_pool_lets_queries_overlap_and_no_more_than_its_size(store, laborato
     service = laboratory.service(STORES[store].service)
     with launched(on(server, store), service, POOL_SIZE="3", THREADS="6") as running:
         assert 2 <= together(running.url, 6) < 5
+
+
+@pytest.mark.parametrize(("server", "waits_in"), [("gunicorn-gthread", "libpq"), ("gunicorn-gevent", "psycogreen")])
+def test_psycopg2_waits_where_its_model_can_go_on(server, waits_in, laboratory):
+    with launched(f"bare-wsgi/{server}/psycopg2", laboratory.service("postgresql")) as running:
+        assert running.ran()["waits_in"] == waits_in
 
 
 def test_a_sync_worker_lets_nothing_overlap(laboratory):

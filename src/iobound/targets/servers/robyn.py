@@ -15,6 +15,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from importlib.metadata import version
 
@@ -30,7 +31,12 @@ def ran():
     }
 
 
+def interrupt(signum, frame):
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupt)  # a single process stops for Ctrl-C only
     # What Robyn calls workers are threads that read requests; the application runs in its processes.
     workers = os.environ.get("WORKERS", "1")
     sys.argv[1:] = ["--processes", workers, "--workers", "1", "--log-level", "WARN", "--disable-openapi"]
