@@ -34,6 +34,20 @@ def test_the_names_of_all_targets():
     assert json.loads(listed("--targets", "--json")) == {"targets": catalogue.names()}
 
 
+def test_the_matrix_shows_what_combines():
+    combinations = json.loads(listed("--matrix", "--json"))
+    assert combinations["frameworks"]["flask"]["gunicorn-gevent"] == "gevent"
+    assert combinations["frameworks"]["fastapi-sync"]["uvicorn-uvloop"] == "threads"
+    assert "uvicorn-uvloop" not in combinations["frameworks"]["flask"]
+    assert combinations["stores"]["mysqlclient"]["models"] == ["processes", "threads"]
+    named = {f"{framework}/{server}" for framework, servers in combinations["frameworks"].items() for server in servers}
+    assert named == {name for name in catalogue.names() if name.count("/") == 1}
+    text = listed("--matrix", COLUMNS="100")
+    assert all(name in text for kind in combinations.values() for name in kind)
+    assert "…" not in text
+    assert "not gevent: mysqlclient waits" in text
+
+
 def test_a_service_that_is_not_here_is_listed_with_what_installs_it(tmp_path):
     found = json.loads(listed("--json", PATH=str(tmp_path)))
     [mariadb] = [entry for entry in found["services"] if entry["name"] == "mariadb"]

@@ -23,10 +23,15 @@ def test_every_name_finds_its_target():
 
 def test_the_catalogue_holds_the_parts_that_were_promised():
     own = catalogue.own()
-    assert set(own.frameworks) >= {"flask", "aiohttp", "starlette", "fastapi", "fastapi-sync", "bare-asgi", "bare-wsgi"}
+    assert set(own.frameworks) >= {
+        "flask", "aiohttp", "starlette", "fastapi", "fastapi-sync", "bare-asgi", "bare-wsgi",
+        "django", "django-async", "falcon-wsgi", "falcon-asgi", "litestar", "quart", "sanic", "tornado", "blacksheep", "robyn",
+        "bottle",
+    }  # fmt: skip
     assert set(own.servers) >= {
         "werkzeug", "gunicorn-sync", "gunicorn-gthread", "gunicorn-gevent", "uvicorn-asyncio", "uvicorn-uvloop",
-        "granian-wsgi", "granian-asgi", "aiohttp",
+        "granian-wsgi", "granian-asgi", "aiohttp", "hypercorn", "waitress", "cheroot", "daphne", "uwsgi", "gunicorn-uvicorn",
+        "sanic", "tornado", "robyn",
     }  # fmt: skip
     services = {store.description.service for store in own.stores.values()}
     assert services == {"none", "postgresql", "mariadb", "valkey", "sqlite"}
@@ -101,7 +106,7 @@ def test_parts_that_do_not_fit_are_refused_with_the_reason_and_what_fits(name, w
         ("flask/werkzeug/psycop", "unknown store 'psycop'; did you mean psycopg"),
         ("flask-as-publishd", "unknown target 'flask-as-publishd'; did you mean flask-as-published"),
         ("flask-sql-as-published@mysql", "did you mean flask-sql-as-published"),
-        ("flask", "lacks a server; it is one of flask/granian-wsgi"),
+        ("flask", "lacks a server; it is one of flask/cheroot"),
         ("flask/werkzeug/psycopg/more", "too many parts"),
     ],
 )

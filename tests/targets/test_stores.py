@@ -60,6 +60,7 @@ def test_a_store_sends_one_statement_for_each_read_and_insert(store, laboratory)
     service = laboratory.service(STORES[store].service)
     with launched(on("gunicorn-sync", store), service, POOL_SIZE="1") as running:
         autocommit = running.ran()["autocommit"]
+        sent(service, running.url, "sql-point")  # what a driver asks once about a new connection isn't counted
         point, multi, insert = (sent(service, running.url, name) for name in ("sql-point", "sql-multi", "sql-insert"))
         listed = sent(service, running.url, "sql-list")
     assert (point.statements, point.rows) == ({"select": REQUESTS}, REQUESTS)
@@ -67,7 +68,7 @@ def test_a_store_sends_one_statement_for_each_read_and_insert(store, laboratory)
     assert (listed.statements, listed.rows) == ({"select": 1}, ROWS)
     assert (insert.statements, insert.rows) == ({"insert": REQUESTS}, REQUESTS)
     # The label is held against what the server saw: a store that doesn't autocommit ends a transaction for every insert.
-    assert autocommit == ("False" if store.startswith("sqlalchemy") else "True")
+    assert autocommit == ("False" if store.startswith(("sqlalchemy", "sqlmodel")) else "True")
     if autocommit == "False":
         assert insert.transaction_control >= REQUESTS
 
@@ -90,6 +91,10 @@ def test_a_store_tells_its_driver_and_its_pool(store, laboratory):
     assert version[0].isdigit()
     if driver == "psycopg":
         assert ran["implementation"] == "binary"
+    if driver == "mysql-connector":
+        assert (
+            ran["implementation"] == {"mysql-connector-c": "CMySQLConnection", "mysql-connector-pure": "MySQLConnection"}[store]
+        )
 
 
 def together(url: str, requests: int) -> float:
@@ -108,6 +113,12 @@ def test_the_pool_lets_queries_overlap_and_no_more_than_its_size(store, laborato
     service = laboratory.service(STORES[store].service)
     with launched(on(server, store), service, POOL_SIZE="3", THREADS="6") as running:
         assert 2 <= together(running.url, 6) < 5
+
+
+@pytest.mark.parametrize(("server", "waits_in"), [("gunicorn-gthread", "libpq"), ("gunicorn-gevent", "psycogreen")])
+def test_psycopg2_waits_where_its_model_can_go_on(server, waits_in, laboratory):
+    with launched(f"bare-wsgi/{server}/psycopg2", laboratory.service("postgresql")) as running:
+        assert running.ran()["waits_in"] == waits_in
 
 
 def test_a_sync_worker_lets_nothing_overlap(laboratory):

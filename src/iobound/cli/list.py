@@ -11,11 +11,12 @@ import click
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from iobound import experiments, workloads
+from iobound.errors import UsageError
 from iobound.lab import catalogue, service
-from iobound.lab.parts import Framework, Part, Published, Server, Store
+from iobound.lab.parts import Framework, Model, Part, Published, Server, Store
 from iobound.load import engine
 
 NEEDS = {"nothing": "needs no service", "sql": "on a database", "sleeping-sql": "on a database server", "cache": "on a cache"}
@@ -31,19 +32,24 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command(short_help="List what there is to measure.")
 @click.option("--targets", "only_targets", is_flag=True, help="Print the names of all targets, one a line.")
+@click.option("--matrix", "as_matrix", is_flag=True, help="Show which frameworks, servers and stores combine.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(only_targets: bool, as_json: bool) -> None:
+def command(only_targets: bool, as_matrix: bool, as_json: bool) -> None:
     """List parts of targets, published programs, workloads, services, load engines and experiments.
 
     A target is FRAMEWORK/SERVER, FRAMEWORK/SERVER/STORE or a published program.
 
     Example: iobound list --targets
     """
-    found = {"targets": catalogue.names()} if only_targets else everything()
+    if only_targets and as_matrix:
+        raise UsageError("--targets and --matrix are two lists; ask for one of them")
     if as_json:
+        found = {"targets": catalogue.names()} if only_targets else matrix() if as_matrix else everything()
         click.echo(msgspec.json.encode(found))
     elif only_targets:
         click.echo("\n".join(catalogue.names()))
+    elif as_matrix:
+        show_matrix(matrix())
     else:
         show(everything())
 
@@ -83,6 +89,61 @@ def combines(description: Framework | Server | Store | Published) -> str:
             return f"{description.calls}, on {description.service}"
         case Published():
             return f"{description.model}, on {' or '.join(description.services)}" if description.services else description.model
+
+
+class StoreEntry(msgspec.Struct, frozen=True):
+    """A store, with the `calls` that a framework must make; `refuses` says with which models it doesn't work, and why."""
+
+    service: str
+    calls: str
+    models: list[str]
+    refuses: dict[Model, str]
+
+
+class Combinations(msgspec.Struct, frozen=True):
+    """What combines: the model that each framework runs in on each server, and the models that each store works in."""
+
+    frameworks: dict[str, dict[str, str]]
+    stores: dict[str, StoreEntry]
+
+
+def matrix() -> Combinations:
+    """Return which parts combine."""
+    frameworks: dict[str, dict[str, str]] = {}
+    models: dict[str, set[str]] = {}
+    for target in catalogue.own().targets():
+        if target.kind == "composed":
+            framework, server, store = target.parts
+            frameworks.setdefault(framework.name, {})[server.name] = target.model
+            models.setdefault(store.name, set()).add(target.model)
+    return Combinations(
+        frameworks,
+        {
+            name: StoreEntry(part.description.service, part.description.calls, sorted(models[name]), part.description.refuses)
+            for name, part in catalogue.own().stores.items()
+            if part.description.service in service.known()
+        },
+    )
+
+
+def show_matrix(combinations: Combinations) -> None:
+    """Print a table of frameworks and servers for each kind of interface, then the stores with their models."""
+    console = Console()
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for framework, servers in combinations.frameworks.items():
+        groups.setdefault(tuple(servers), []).append(framework)
+    for names, frameworks in groups.items():
+        headings = [Column(name.replace("-", "-\n"), overflow="fold") for name in names]
+        table = Table(Column("", no_wrap=True), *headings, box=None, pad_edge=False)
+        for framework in frameworks:
+            table.add_row(framework, *combinations.frameworks[framework].values())
+        console.print(table, "")
+    table = Table(Column("store", no_wrap=True), "service", "calls", "models", box=None, pad_edge=False)
+    for name, store in combinations.stores.items():
+        table.add_row(name, store.service, store.calls, ", ".join(store.models))
+        for model, why in store.refuses.items():
+            table.add_row("", "", "", f"[yellow]not {model}: {escape(why)}")
+    console.print(table)
 
 
 def show(found: dict[str, list[Entry]]) -> None:

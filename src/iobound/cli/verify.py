@@ -25,11 +25,14 @@ COLOURS = {"verified": "green", "failed": "red", "unavailable": "yellow"}
 
 @click.command(short_help="Check the answers of targets, untimed.")
 @click.argument("names", metavar="[TARGET]...", nargs=-1)
-@click.option("--all", "all_targets", is_flag=True, help="Every target, not only so many that each two parts meet once.")
+@click.option("--all", "all_targets", is_flag=True, help="Every target, not only a cover.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @options.instead_of_private
 def command(names: tuple[str, ...], all_targets: bool, as_json: bool, **urls: str | None) -> int:
-    """Start TARGETs (default: so many that each two parts that fit stand together once) and check every answer, untimed.
+    """Start TARGETs and check every answer, untimed.
+
+    By default every framework on every server and every service, every store with every concurrency model, and what was
+    published.
 
     Exits with 1 where one answers wrongly, with 3 where none could be checked.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import combinations
 from threading import Lock
 from typing import Literal
 
@@ -94,21 +93,31 @@ def _conform(url: str, target: Target, workload: Workload, ground: Ground | None
 
 
 def cover(targets: Iterable[Target]) -> list[Target]:
-    """Return few of `targets` in which each two parts that fit stand together at least once; published programs all."""
+    """Return few of `targets` in which all meetings that there are take place; published programs all.
+
+    Every framework meets every server and every service, every store every model (on asyncio with either event loop). What a
+    server and a store have to do with each other is the model; each two parts of all would be three times as many.
+    """
     chosen: list[Target] = []
-    met: set[tuple[str, ...]] = set()
-    left = {target.name: (target, _pairs(target)) for target in targets}
+    met: set[tuple[str | None, ...]] = set()
+    left = {target.name: (target, _meetings(target)) for target in targets}
     while left:
-        target, pairs = max(left.values(), key=lambda each: len(each[1] - met))
-        if not pairs - met:
+        target, meetings = max(left.values(), key=lambda each: len(each[1] - met))
+        if not meetings - met:
             break
         chosen.append(target)
-        met |= pairs
+        met |= meetings
         del left[target.name]
     return chosen
 
 
-def _pairs(target: Target) -> set[tuple[str, ...]]:
+def _meetings(target: Target) -> set[tuple[str | None, ...]]:
     if target.kind == "published":
         return {(target.name,)}
-    return set(combinations([str(part.path) for part in target.parts], 2))
+    framework, server, store = target.parts
+    loop = server.description.loop if target.model == "asyncio" else None
+    return {
+        ("server", framework.name, server.name),
+        ("service", framework.name, target.service),
+        ("model", store.name, target.model, loop),
+    }

@@ -96,4 +96,5 @@ def wait(ms: float):
 async def ran():
     framework = {"framework": f"FastAPI {fastapi.__version__}", "debug": str(app.debug)}
     threads = {"threads": str(anyio.to_thread.current_default_thread_limiter().total_tokens)}
-    return {"python": platform.python_version(), **framework, **server.ran(), **threads, **store.ran()}
+    stored = await anyio.to_thread.run_sync(store.ran)
+    return {"python": platform.python_version(), **framework, **server.ran(), **threads, **stored}

@@ -11,6 +11,9 @@
 """Tortoise ORM on aiomysql; every statement commits by itself."""
 
 import os
+import sys
+
+sys.modules["asyncmy"] = None  # Tortoise would take it rather than aiomysql where both are installed
 
 import aiomysql
 import tortoise
@@ -62,7 +65,7 @@ class Store:
         async with client.acquire_connection() as connection:
             return {
                 "orm": f"Tortoise ORM {tortoise.__version__}",
-                "driver": f"aiomysql {aiomysql.__version__}",
+                "driver": f"{type(connection).__module__.partition('.')[0]} {aiomysql.__version__}",
                 "autocommit": str(connection.get_autocommit()),
                 "pool": str(client._pool.maxsize),
             }
