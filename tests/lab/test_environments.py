@@ -95,7 +95,7 @@ def test_builders_at_the_same_time_build_once(locks, monkeypatch):
 def test_an_interrupted_build_leaves_nothing_that_counts(locks, tmp_path, number):
     program = (
         "import sys, pathlib; from iobound.lab import environments\n"
-        "def hang(arguments, lock, held):\n"
+        "def hang(arguments, *rest):\n"
         "    pathlib.Path(arguments[-1]).mkdir(); print('building', flush=True); import time; time.sleep(60)\n"
         "environments._uv = hang\n"
         "environments.environment('small', locks=pathlib.Path(sys.argv[1]))\n"

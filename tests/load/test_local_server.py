@@ -19,8 +19,8 @@ BURN_MS = 5
 BURNER = f"""
 import os, socket, sys, time
 listener = socket.create_server(("127.0.0.1", 0))
-print(listener.getsockname()[1], flush=True)
 if os.fork():  # the parent listens too, and does nothing
+    print(listener.getsockname()[1], flush=True)
     sys.stdin.read()
     os.kill(0, 9)
 while True:

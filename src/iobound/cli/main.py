@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import pkgutil
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
@@ -58,6 +60,18 @@ def _terminated() -> bool:
     return bool(arrived) and arrived[0] != signal.SIGINT
 
 
+def _end(code: int) -> NoReturn:
+    """Exit without Python's own end, which would let the impatient kill us, and kills itself by SIGINT after some interrupts.
+
+    (It does where a KeyboardInterrupt has once left an ``exec`` of text, as dataclasses and namedtuples are made by.)
+    """
+    with suppress(OSError):
+        sys.stdout.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
+    os._exit(code)
+
+
 def main() -> NoReturn:
     """Run the command line and exit with its code (0-4, 130 after Ctrl-C, 143 after SIGTERM)."""
     for each in STOPPING:
@@ -79,7 +93,7 @@ def main() -> NoReturn:
             raise
         click.echo(f"iobound: {error.strerror}; make room where the output goes", err=True)
         sys.exit(LabError.exit_code)
+    code = 143 if _terminated() else code if isinstance(code, int) else 0
     if arrived:
-        for each in STOPPING:  # Python's own end would let the impatient kill us
-            signal.signal(each, signal.SIG_IGN)
-    sys.exit(143 if _terminated() else code if isinstance(code, int) else 0)
+        _end(code)
+    sys.exit(code)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 import msgspec
@@ -114,17 +115,18 @@ def _held(path: Path) -> Iterator[IO[bytes]]:
 
 def _build(folder: Path, lock: Path, base: Path, held: IO[bytes]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
+    sync = ["pip", "sync", "--python", str(_python(folder)), "--require-hashes", "--compile-bytecode", str(lock)]
     try:
-        _uv(["venv", "--no-project", "--python", str(base), str(folder)], lock, held)
-        sync = ["pip", "sync", "--python", str(_python(folder)), "--require-hashes", "--compile-bytecode", str(lock)]
-        _uv(sync, lock, held)
+        with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as temporary:  # uv leaves files in its TMPDIR
+            _uv(["venv", "--no-project", "--python", str(base), str(folder)], lock, held, temporary)
+            _uv(sync, lock, held, temporary)
         (folder / MARKER).write_bytes(msgspec.json.encode(_packages(folder)))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _uv(arguments: list[str], lock: Path, held: IO[bytes]) -> None:
+def _uv(arguments: list[str], lock: Path, held: IO[bytes], temporary: str) -> None:
     """Run uv with the caller's own configuration, again with the system's certificates where its own don't do.
 
     It inherits the lock: one that outlives a killed iobound keeps others from building into the same folder.
@@ -132,7 +134,7 @@ def _uv(arguments: list[str], lock: Path, held: IO[bytes]) -> None:
     for certificates in ([], ["--system-certs"]):
         ran = subprocess.run(
             [uv.find_uv_bin(), "--no-progress", *certificates, *arguments],
-            env=_pip_index() | os.environ,
+            env={**_pip_index(), **os.environ, "TMPDIR": temporary},
             cwd=lock.parent,
             pass_fds=[held.fileno()],
             capture_output=True,
