@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import analysis_tour
 import pytest
-from analysis_builders import cell, comparison, failure, header, plan, trial
+from analysis_builders import cell, comparison, failure, header, plan, side_by_side, trial
 from analysis_tour import Program, capacity, tour
 
 from iobound.analysis.judging import judge
@@ -94,6 +94,16 @@ def test_a_ratio_that_a_server_for_production_changes_holds_only_as_published() 
     claim = by_statement(judge(header(whole), [*seen, *blocks]).claims, "three-times")
     assert claim.result == "holds-only-when"
     assert "starlette/uvicorn-uvloop against flask/gunicorn-gthread is 1.30x" in claim.because
+
+
+def test_a_wide_interval_decides_no_ratio() -> None:
+    """2x on average is less than 3 / 1.25, but the launches differ so much that it may well be near 3."""
+    rates = {"flask-as-published": [1000.0, 1000.0, 1000.0], "starlette-as-published": [1500.0, 2000.0, 2700.0]}
+    claim = by_statement(
+        judge(*side_by_side(rates, rates["flask-as-published"], target=0.97)).claims, "three-times", "starlette"
+    )
+    assert claim.result == "not-measured"
+    assert claim.because.startswith("too uncertain")
 
 
 def test_one_launch_decides_no_ratio() -> None:

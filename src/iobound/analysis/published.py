@@ -155,8 +155,10 @@ def _ratio_here(
         return None, "not-measured", f"not ranked: {ratio.reason}"
     mine, other = contender.bound_by or "unknown", baseline.bound_by or "unknown"
     bounds = f"both {bound_by(mine, 2)}" if mine == other else f"{bound_by(mine)}, the baseline {bound_by(other)}"
-    if _overlaps(ratio.ratio, times):
+    if _within(ratio.ratio.estimate / times, NEAR):
         return ratio.ratio, "holds", f"within {NEAR} times of it; {bounds}"
+    if _overlaps(ratio.ratio, times):
+        return ratio.ratio, "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it; {bounds}"
     return ratio.ratio, "fails", f"{'more' if ratio.ratio.estimate > times else 'less'} than published; {bounds}"
 
 

@@ -9,7 +9,7 @@ from iobound.analysis.words import estimated, listed
 from iobound.records import Evidence, Finding, Interval
 
 RULE = "instrument-price"
-THRESHOLD = 0.05  # of the requests a second: a price worth knowing
+THRESHOLD = 0.05  # of the requests a second: a price worth naming above the others
 
 
 def judge(results: Results) -> Finding:
