@@ -23,8 +23,8 @@ from iobound.records import LoadResult
 SERVER = Path(__file__).with_name("truthful_server.py")
 OK = Exchange(answer=b"ok")
 CORES = sorted(os.sched_getaffinity(0))
-ATTEMPTS = 3
-MOST_ATTEMPTS = 6
+ATTEMPTS = 6  # a virtual machine is also held up where no counter shows it
+MOST_ATTEMPTS = 10
 
 
 class TruthfulServer:
@@ -64,8 +64,8 @@ def percentile_ms(result: LoadResult, percent: float) -> float:
     return value / 1e6
 
 
-def best_of_three(attempt: Callable[[], list[str]]) -> None:
-    """Fail where each of three attempts finds something wrong; an attempt that others disturbed doesn't count."""
+def best_of_several(attempt: Callable[[], list[str]]) -> None:
+    """Fail where each of six attempts finds something wrong; an attempt that others disturbed doesn't count."""
     found: list[list[str]] = []
     for _ in range(MOST_ATTEMPTS):
         before, own = noise.read(CORES), ours_s()
@@ -102,7 +102,7 @@ def test_percentiles_are_those_that_the_server_knows(offered: dict[str, object])
                 wrong.append(f"p{percent:g} is {seen:.3f} ms, the server says {true:.3f} ms")
         return wrong
 
-    best_of_three(attempt)
+    best_of_several(attempt)
 
 
 def test_a_stall_is_in_the_open_loops_p99_and_not_in_the_closed_ones() -> None:
@@ -122,7 +122,7 @@ def test_a_stall_is_in_the_open_loops_p99_and_not_in_the_closed_ones() -> None:
             wrong.append(f"closed: the maximum is {percentile_ms(closed, 100):.1f} ms")
         return wrong
 
-    best_of_three(attempt)
+    best_of_several(attempt)
 
 
 def test_an_open_loop_offers_its_rate_and_is_never_early() -> None:

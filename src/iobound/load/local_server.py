@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -108,29 +108,21 @@ class ServerProbe:
     def _watch(self) -> None:
         searched = -SEARCH_S
         pids: set[int] = set()
-        parents: set[int] = set()
         ended = False
         while not ended:
             ended = self._ended.is_set()  # the last reading is taken after the block
             now = time.monotonic()
             if now - searched >= SEARCH_S:
                 pids = {pid for root in self._roots for pid in tree(root)}
-                parents = pids & {*self._roots, *_parents(pids)}
                 searched = now
-            self._readings.append((time.monotonic(), _clocks(pids, parents)))
+            self._readings.append((time.monotonic(), _clocks(pids)))
             self._ended.wait(INTERVAL_S)
 
 
-def _parents(pids: Iterable[int]) -> Iterator[int]:
-    for pid in pids:
-        with suppress(OSError):
-            yield stat(pid).parent
-
-
-def _clocks(pids: Iterable[int], parents: Container[int]) -> dict[int, float]:
+def _clocks(pids: Iterable[int]) -> dict[int, float]:
     clocks = {}
     for pid in pids:
         with suppress(OSError):  # it has just ended
-            ended_s = sum(stat(pid).ended_ticks) * TICK_S if pid in parents else 0.0
+            ended_s = sum(stat(pid).ended_ticks) * TICK_S
             clocks[pid] = time.clock_gettime((~pid << 3) | SCHEDULER_CLOCK) + ended_s
     return clocks

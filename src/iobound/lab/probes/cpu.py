@@ -37,19 +37,18 @@ class CpuTimes:
 
 @dataclass(frozen=True)
 class Stat:
-    """What `/proc/PID/stat` says: the parent, and user and system ticks of the process and of children that ended."""
+    """What `/proc/PID/stat` says: user and system ticks of the process, and of children that ended."""
 
-    parent: int
     ticks: tuple[int, int]
     ended_ticks: tuple[int, int]
 
 
 def stat(pid: int) -> Stat:
     """Read what the kernel says of a process; raises `OSError` where it is gone."""
-    # proc(5): fields 4 (ppid) and 14-17 (utime, stime, cutime, cstime); the name in parentheses may hold spaces
+    # proc(5): fields 14-17 (utime, stime, cutime, cstime); the name in parentheses may hold spaces
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     user, system, ended_user, ended_system = map(int, fields[11:15])
-    return Stat(int(fields[1]), (user, system), (ended_user, ended_system))
+    return Stat((user, system), (ended_user, ended_system))
 
 
 def read(roots: Iterable[int]) -> CpuTimes:
