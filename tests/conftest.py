@@ -1,8 +1,8 @@
 """What all tests share.
 
 A shell's background job ignores Ctrl-C, and what it starts inherits that; tests that send it must not. Tests that hold a
-measurement against a known truth are tried up to three times: a shared machine holds a process up now and then, where no counter
-shows it, while an instrument that is wrong is wrong every time.
+measurement against a known truth are tried up to three times: a shared machine holds a process up now and then, where no
+counter shows it, while an instrument that is wrong is wrong every time.
 """
 
 import signal
