@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from iobound.analysis import statistics
 from iobound.analysis.launches import METRIC, means
 from iobound.analysis.observed import Observed
-from iobound.records import Comparison, Interval, Observation, Plan
+from iobound.records import Comparison, Interval, Plan, WebObservation
 
 
-def width(observations: Sequence[Observation], plan: Plan) -> float | None:
+def width(observations: Sequence[WebObservation], plan: Plan) -> float | None:
     """Return half the width of the widest interval in a comparison, relative to its estimate (0.05: plus or minus 5 %).
 
     The intervals are those of the contenders' ratios to the baseline, or of the means where there is no ratio to be had.

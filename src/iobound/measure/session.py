@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from iobound.errors import IoboundError, LabError
@@ -20,14 +20,14 @@ from iobound.measure.block import Position, Subject, load_spec, measure_block
 from iobound.measure.groups import Group, Launchable, group, launchable
 from iobound.measure.schedule import order
 from iobound.measure.verify import verify
-from iobound.records import Cell, Comparison, Ending, EndReason, Failure, Observation, Plan, Stage, Trial, Workload
+from iobound.records import Cell, Comparison, Ending, EndReason, Failure, Plan, Stage, Trial, WebObservation, Workload
 
 RETRIES = 2  # a noisy block is measured again at most this often
 FIXED_SHARE = 0.5  # the fixed rate, as a share of the capacity of the slowest valid contender
 VALID_SHARE = 0.99  # a contender counts for that while at least this share of its requests succeeds
 LAUNCH_LIMIT = 4  # at most this many times the planned launches, however wide the interval
 
-Width = Callable[[list[Observation], Plan], float | None]
+Width = Callable[[Sequence[WebObservation], Plan], float | None]
 
 
 class Target(Protocol):
@@ -77,10 +77,10 @@ class Session:
     plan: Plan
     laboratory: Laboratory
     targets: Targets
-    sink: Callable[[Observation], None]
+    sink: Callable[[WebObservation], None]
     width: Width
     progress: Progress
-    earlier: list[Observation] = field(default_factory=list)
+    earlier: Sequence[WebObservation] = ()
 
     def run(self) -> None:
         """Measure every group; each gets the share of the remaining budget that its blocks are of the remaining blocks."""
