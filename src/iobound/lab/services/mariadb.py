@@ -315,6 +315,7 @@ def _start_private(options: ServiceOptions, exits: ExitStack) -> tuple[str, int]
         "innodb_buffer_pool_size": "128M",
         "innodb_flush_log_at_trx_commit": int(options.durable),
         "innodb_doublewrite": int(options.durable),
+        "innodb_status_output_locks": 1,  # the monitor then says who holds the lock that another waits for
     }
     text = "[mysqld]\n" + "".join(f"{name} = {value}\n" for name, value in settings.items())
     defaults = f"--defaults-file={scratch.file('my.cnf', text)}"

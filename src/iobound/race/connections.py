@@ -1,0 +1,48 @@
+"""Connections of iobound's own to a server by URL: what they wait for has a limit, and an error names the server."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import psycopg
+import pymysql
+from pymysql.connections import Connection
+
+from iobound.errors import LabError
+from iobound.lab import urls
+
+CONNECT_TIMEOUT_S = 5
+
+
+def postgresql(url: str) -> psycopg.Connection[Any]:
+    """Connect to PostgreSQL, each statement committed by itself; raises `LabError`."""
+    try:
+        return psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, application_name="iobound")
+    except psycopg.Error as error:
+        raise _unreachable("PostgreSQL", url, error) from error
+
+
+def mysql(url: str) -> Connection[Any]:
+    """Connect to MariaDB or MySQL, each statement committed by itself; raises `LabError`."""
+    parts = urlsplit(url)
+    try:
+        return pymysql.connect(
+            host=parts.hostname or "127.0.0.1",
+            port=parts.port or 3306,
+            user=unquote(parts.username or ""),
+            password=unquote(parts.password or ""),
+            database=urls.database(url) or None,
+            autocommit=True,
+            charset="utf8mb4",
+            connect_timeout=CONNECT_TIMEOUT_S,
+        )
+    except (pymysql.MySQLError, ValueError, RuntimeError) as error:
+        raise _unreachable("MariaDB or MySQL", url, error) from error
+
+
+def _unreachable(server: str, url: str, error: Exception) -> LabError:
+    return LabError(
+        f"can't connect to {server} at {urls.shown(url)}: {urls.hidden(error, url)}; "
+        "check that it runs there, and the URL's host, port, user and password"
+    )
