@@ -11,23 +11,35 @@ from pathlib import Path
 from iobound import dataset
 from iobound.errors import LabError
 from iobound.lab import cache, placement, service
+from iobound.lab.network import upstream
+from iobound.lab.network.messages import Upstream
+from iobound.lab.network.relay import Relay
 from iobound.lab.placement import Placement
 from iobound.lab.service import Service, ServiceOptions
-from iobound.records import Cell
+from iobound.records import Cell, ScriptCell
 
 
 class Laboratory:
     """Starts each service when it is first asked for, and stops all when it is left.
 
     `urls` names servers to use instead of starting one, by service name. A service that could not be started stays
-    unavailable: asking again raises the same error.
+    unavailable: asking again raises the same error. `jitter_ms` is by how much injected round-trip times vary.
     """
 
-    def __init__(self, *, target_cores: int = 1, urls: dict[str, str] | None = None, durable: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        target_cores: int = 1,
+        urls: dict[str, str] | None = None,
+        durable: bool = False,
+        jitter_ms: float = 0.0,
+    ) -> None:
         self.placement: Placement = placement.place(target_cores, quota=placement.cpu_quota())
         self.services: dict[str, Service] = {}
         self._urls = urls or {}
         self._durable = durable
+        self._jitter_ms = jitter_ms
+        self._relays: dict[tuple[Upstream, float], Relay] = {}
         self._missing: dict[str, LabError] = {}
         self._exits = ExitStack()
 
@@ -36,6 +48,7 @@ class Laboratory:
 
     def __exit__(self, *exception: object) -> None:
         self.services.clear()
+        self._relays.clear()
         self._exits.close()
 
     def service(self, name: str) -> Service:
@@ -65,7 +78,7 @@ class Laboratory:
         """Return the first of the alternatives `names` that can be had, the very first where none can."""
         return next((name for name in names if self.has(name)), names[0])
 
-    def services_of(self, cells: Sequence[Cell]) -> list[Service]:
+    def services_of(self, cells: Sequence[Cell | ScriptCell]) -> list[Service]:
         """Start the services that `cells` need and return those that can be had; their cells say why the others can't.
 
         Raises `LabError` where no cell is left to measure.
@@ -88,13 +101,32 @@ class Laboratory:
         """Return the URL of the data that `cell` works on, made where it isn't there yet; ``None`` without a service."""
         return None if cell.service is None else self.service(cell.service).dataset(cell.workload.rows)
 
+    def over(self, url: str, rtt_ms: float) -> str:
+        """Return the URL by which a target reaches the service of `url` in a round-trip time of `rtt_ms`; 0 is without a relay.
+
+        For everything that a target is told; iobound's own reading of the service goes the direct way.
+        """
+        return self.relay(url, rtt_ms).url(url) if rtt_ms else url
+
+    def relay(self, url: str, rtt_ms: float) -> Relay:
+        """Return the relay to the service of `url`, one for each round-trip time, started when it is first asked for.
+
+        It runs on all cores but the target's, and ends with the laboratory. Raises `UsageError` for a service that no network
+        leads to (SQLite), `LabError` where it doesn't come up.
+        """
+        to = upstream.of(url)
+        if (to, rtt_ms) not in self._relays:
+            started = Relay.start(to, rtt_ms, jitter_ms=self._jitter_ms, cpus=self.placement.others)
+            self._relays[to, rtt_ms] = self._exits.enter_context(started)
+        return self._relays[to, rtt_ms]
+
     def settings(self, cell: Cell) -> dict[str, str]:
         """Return the environment variables that tell the target of `cell` its data and its knobs."""
         settings = {"FILE_PATH": str(served_file()), **cell.settings}
         url = self.data_url(cell)
         if url is not None and cell.service is not None:
             variable = "DATABASE_URL" if self.service(cell.service).kind == "sql" else "CACHE_URL"
-            settings[variable] = url
+            settings[variable] = self.over(url, cell.rtt_ms)
         return settings
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +31,11 @@ class Placement:
     def target_is_alone(self) -> bool:
         """Whether no other tenant of ours runs on the target's cores."""
         return not set(self.target) & {*self.services, *self.generator}
+
+    @property
+    def others(self) -> list[int]:
+        """The cores of services and generator."""
+        return sorted({*self.services, *self.generator})
 
 
 def cpu_quota(root: Path = CGROUP, membership: str | None = None) -> float | None:
@@ -83,3 +90,14 @@ def place(target_cores: int = 1, cores: list[int] | None = None, quota: float | 
     if len(rest) == 1:
         return Placement(mine, target, rest, rest, f"services and generator share core {rest[0]}", quota)
     return Placement(mine, target, rest[:-1], rest[-1:], None, quota)
+
+
+@contextmanager
+def away_from(cores: Sequence[int]) -> Iterator[None]:
+    """Keep this thread, and what it starts, off `cores` if there are others."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, mine - set(cores) or mine)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, mine)
