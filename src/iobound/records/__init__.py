@@ -62,6 +62,7 @@ __all__ = [
     "Ranking",
     "Ratio",
     "Record",
+    "RelayPrice",
     "Rounds",
     "RunHeader",
     "Sample",
@@ -117,7 +118,8 @@ class Cell(Record, frozen=True):
     """One combination of levels: the unit that gets a number. `id` is unique within a run.
 
     `rate` is requests per second of the open loop; ``None`` in a fixed-rate cell means "half the capacity of the
-    slowest valid contender of its comparison", known only while running.
+    slowest valid contender of its comparison", known only while running. `rtt_ms` is the round-trip time put between the
+    target and its service; 0 is none.
     """
 
     id: str
@@ -204,11 +206,19 @@ class Ceiling(Record, frozen=True):
     cpu_us_per_request: float
 
 
+class RelayPrice(Record, frozen=True):
+    """What the relay that injects round-trip times costs here: the delay that it adds where it is to add none, and its CPU."""
+
+    added_us: float
+    cpu_us_per_turn: float
+
+
 class Environment(Record, frozen=True):
     """The machine and the software of a run.
 
     `cores` are those we may use; `target_cores` hold the target alone unless `shared_cores` names what shares them.
     `quota` is the CPU quota over all of them, in cores. `packages` maps an environment's name to its installed versions.
+    `relay` is the price of injected round-trip times, where there are any.
     """
 
     host: dict[str, str]
@@ -220,6 +230,7 @@ class Environment(Record, frozen=True):
     packages: dict[str, dict[str, str]]
     ceilings: list[Ceiling]
     quota: float | None = None
+    relay: RelayPrice | None = None
 
 
 # --- raw observations -----------------------------------------------------------------------------------------------
@@ -291,7 +302,7 @@ class CpuUse(Record, frozen=True):
     They are read when the last of these requests is done, which may be seconds after the block: divided by the requests sent
     they are what one costs. `target_block_s` and `database_block_s` are the part that was spent before the block ended:
     divided by its seconds they are utilisation. `database_s` is 0 without a service, ``None`` where its processes aren't ours
-    to see.
+    to see. `relay_block_s` is what the relay of an injected round-trip time took within the block; it is part of `other_s`.
     """
 
     target_user_s: float
@@ -300,13 +311,14 @@ class CpuUse(Record, frozen=True):
     other_s: float
     target_block_s: float | None = None
     database_block_s: float | None = None
+    relay_block_s: float | None = None
 
 
 class ServiceUse(Record, frozen=True):
     """What the service counted within a block: data statements by verb, transaction control, rows, its own time.
 
     `active_mean` is the mean number of sessions busy at the service, `lock_waits_mean` of those waiting for a lock: samples
-    taken while the block ran. ``None`` where the service can't tell.
+    taken while the block ran. ``None`` where the service can't tell. `round_trips` are those that a relay counted.
     """
 
     statements: dict[str, int]
@@ -316,6 +328,7 @@ class ServiceUse(Record, frozen=True):
     active_mean: float | None
     lock_waits_mean: float | None
     sessions_max: int | None
+    round_trips: int | None = None
 
 
 class Trial(Record, frozen=True, tag="trial"):
@@ -411,6 +424,7 @@ class CellSummary(Record, frozen=True):
     """One row of the results: a cell with what was measured, whether that means anything, and what bound it.
 
     `percentile_curve` pairs a percentile (0 to 100) with its latency in milliseconds, over all blocks that count.
+    `round_trips_per_request` between target and service are known where a relay counted them.
     """
 
     id: str
@@ -446,6 +460,8 @@ class CellSummary(Record, frozen=True):
     noisy_blocks: int
     percentile_curve: list[tuple[float, float]] | None = None
     progress: Progress | None = None
+    rtt_ms: float = 0.0
+    round_trips_per_request: float | None = None
 
 
 class Ratio(Record, frozen=True):
@@ -521,6 +537,7 @@ class ClaimResult(Record, frozen=True):
     result: Holds | None
     because: str
     ratio: Interval | None = None
+    experiment: str = "web"
 
 
 class Judgement(Record, frozen=True):
