@@ -186,7 +186,11 @@ def test_a_lock_named_for_an_interpreter_is_built_with_it(locks):
     if environments.interpreter("3.8") is None:
         pytest.skip("Python 3.8 isn't on this machine")
     (locks / "small-3.8.txt").write_text(locked("h11"))
-    assert environment("small-3.8", locks=locks).packages["python"].startswith("3.8.")
+    (locks / "small.txt").write_text(locked("idna"))
+    built = environment("small", "3.8", locks=locks)
+    assert built == environment("small-3.8", locks=locks)
+    assert built.packages["python"].startswith("3.8.")
+    assert "h11" in built.packages
 
 
 def test_an_interpreter_that_is_missing_is_named_with_what_installs_it(locks):

@@ -36,29 +36,35 @@ NO_NETWORK = ("network was disabled", "error sending request", "Network connecti
 
 @dataclass(frozen=True)
 class Environment:
-    """A built environment: its interpreter and the versions of what is installed, ``python`` among them."""
+    """A built environment: its interpreter and the versions of what is installed, ``python`` among them.
+
+    `path` are the folders to import from beside those of the interpreter.
+    """
 
     name: str
     python: Path
     packages: dict[str, str]
+    path: tuple[Path, ...] = ()
 
 
 def environment(name: str, python: str | None = None, *, locks: Path = LOCKS) -> Environment:
     """Return the environment of the lock ``locks/NAME.txt``, built where it isn't in the cache yet.
 
-    `python` (``"3.12"``) asks for another interpreter than the lock's own. Builders at the same time wait for each other.
+    `python` (``"3.8"``) asks for another interpreter than the lock's own; its lock is ``NAME-3.8.txt`` where there is one.
+    Builders at the same time wait for each other.
     Raises `UsageError` for an unknown name, `Unavailable` where the interpreter is missing, `LabError` where uv fails.
     """
-    lock = locks / f"{name}.txt"
+    own = f"{name}-{python}" if python else name
+    lock = locks / f"{own if (locks / f'{own}.txt').exists() else name}.txt"
     if not lock.exists():
         raise UsageError(nearest(name, sorted(path.stem for path in locks.glob("*.txt")), "environment"))
     base = _base(python or python_of(name))
     key = hashlib.sha256(lock.read_bytes() + str(base).encode()).hexdigest()[:12]
-    folder = cache.folder() / "environments" / f"{name}-{key}"
-    with _held(folder.with_suffix(".lock")) as held:
+    folder = cache.folder() / "environments" / f"{lock.stem}-{key}"
+    with _held(folder.with_name(f"{folder.name}.lock")) as held:
         if not (folder / MARKER).exists() or not _python(folder).exists():
             _build(folder, lock, base, held)
-        return Environment(name, _python(folder), msgspec.json.decode((folder / MARKER).read_bytes(), type=dict[str, str]))
+        return Environment(lock.stem, _python(folder), msgspec.json.decode((folder / MARKER).read_bytes(), type=dict[str, str]))
 
 
 def python_of(name: str) -> str | None:
