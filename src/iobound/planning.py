@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
 from iobound.errors import UsageError
-from iobound.lab import catalogue
+from iobound.lab import catalogue, service
 from iobound.load.engine import DEFAULT
-from iobound.records import Cell, Comparison, Plan, View, Workload
+from iobound.records import Cell, Comparison, Plan, Rounds, View, Workload
+from iobound.workloads import need
 
 BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
 LAUNCH_STARTUP_S = 1.2  # starting and verifying a target
@@ -19,9 +21,10 @@ USUAL = [Workload(name=name) for name in ("plain", "file", "sql-list", "redis-ge
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user asked for. Empty sequences leave the choice to the experiment; `rate` ``None`` is half the capacity.
+    """What the user asked for. What is empty or ``None`` is left to the experiment; `rate` ``None`` is half the capacity.
 
-    `first_available` returns the first of some alternative services that can be had.
+    `first_available` returns the first of some alternative services that can be had. Each experiment says in its ``FACTORS``
+    which of the other fields it heeds. `rtt` are round-trip times to services, in milliseconds.
     """
 
     quick: bool
@@ -30,21 +33,30 @@ class Choice:
     workloads: Sequence[Workload] = ()
     concurrency: Sequence[int] = ()
     rate: float | None = None
+    rtt: Sequence[float] = ()
     settings: dict[str, str] = field(default_factory=dict)
+    python: Sequence[str] = ()
+    drivers: Sequence[str] = ()
+    models: Sequence[str] = ()
+    connections: Sequence[int] = ()
+    primitives: Sequence[str] = ()
+    lines: int | None = None
+    data: Path | None = None
 
 
 @dataclass(frozen=True)
 class Question:
-    """A part of a plan: the cells of some comparisons."""
+    """A part of a plan: the cells of some comparisons, and script experiments."""
 
-    comparisons: list[Comparison]
-    cells: list[Cell]
+    comparisons: list[Comparison] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+    scripts: list[Rounds] = field(default_factory=list)
 
     def __add__(self, other: Question) -> Question:
-        return Question([*self.comparisons, *other.comparisons], [*self.cells, *other.cells])
+        return Question([*self.comparisons, *other.comparisons], [*self.cells, *other.cells], [*self.scripts, *other.scripts])
 
 
-NOTHING = Question([], [])
+NOTHING = Question()
 
 
 class Contender(Protocol):
@@ -70,6 +82,12 @@ class SideBySide:
     targets: Sequence[Contender]
     workload: Workload
     settings: dict[str, str] = field(default_factory=dict)
+    rtt_ms: float = 0.0
+
+    def over(self, rtts: Sequence[float]) -> Iterator[SideBySide]:
+        """Ask the same over each of the round-trip times; only once where no target calls a service over a network for it."""
+        calls = need(self.workload) != "nothing" and any(over_network(target.service) for target in self.targets)
+        return (replace(self, rtt_ms=rtt_ms) for rtt_ms in (rtts if calls and rtts else (0.0,)))
 
     def capacity(self, concurrency: int, engine: str = DEFAULT, control: bool = True) -> Question:
         """Compare closed loops with `concurrency` connections."""
@@ -80,7 +98,8 @@ class SideBySide:
         return self._comparison("fixed-rate", concurrency, rate, DEFAULT, True)
 
     def _comparison(self, view: View, concurrency: int, rate: float | None, engine: str, control: bool) -> Question:
-        of = [self.experiment, str(self.workload), view, f"c{concurrency}", *([] if engine == DEFAULT else [engine])]
+        rtt = [f"rtt{self.rtt_ms:g}ms"] if self.rtt_ms else []
+        of = [self.experiment, str(self.workload), view, f"c{concurrency}", *rtt, *([] if engine == DEFAULT else [engine])]
         cells = [
             Cell(
                 id="/".join([*of, target.name]),
@@ -93,6 +112,7 @@ class SideBySide:
                 engine=engine,
                 service=target.service,
                 settings=self.settings,
+                rtt_ms=self.rtt_ms if over_network(target.service) else 0.0,
             )
             for target in self.targets
         ]
@@ -125,15 +145,21 @@ def chosen(experiment: str, choice: Choice) -> Question:
             if not target.serves(workload):
                 raise UsageError(f"{target.name} doesn't serve the workload {workload}; `iobound list` shows what each needs")
         asked = SideBySide(experiment, "the targets that were named", targets, workload, choice.settings)
-        for concurrency in levels:
-            question += asked.capacity(concurrency)
-        question += asked.fixed_rate(levels[len(levels) // 2], choice.rate)
+        for over in asked.over(choice.rtt):
+            for concurrency in levels:
+                question += over.capacity(concurrency)
+            question += over.fixed_rate(levels[len(levels) // 2], choice.rate)
     return question
+
+
+def over_network(name: str | None) -> bool:
+    """Tell whether the service called `name` has a server, so that there is a way to it."""
+    return name is not None and service.find(name).flag is not None
 
 
 def estimate_s(plan: Plan) -> float:
     """Return how long carrying out `plan` takes at least, in seconds: its launches, starts and blocks."""
     controls = {comparison.baseline for comparison in plan.comparisons if comparison.control}
     blocks = (len(plan.cells) + len(controls)) * plan.blocks_per_launch
-    starts = len({(cell.target, cell.service, cell.workload.rows) for cell in plan.cells}) + len(controls) / 2
+    starts = len({(cell.target, cell.service, cell.rtt_ms, cell.workload.rows) for cell in plan.cells}) + len(controls) / 2
     return plan.launches * (blocks * (plan.block_s + BLOCK_STARTUP_S) + starts * LAUNCH_STARTUP_S)

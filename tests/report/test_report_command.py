@@ -91,7 +91,7 @@ def test_takes_a_run_that_was_cut_off_in_the_middle(command: Command, tmp_path: 
 @pytest.mark.parametrize(
     ("file", "damage", "says"),
     [
-        ("run.json", lambda text: text.replace(b'"schema": 1', b'"schema": 99'), "schema 99"),
+        ("run.json", lambda text: text.replace(b'"schema": 2', b'"schema": 99'), "schema 99"),
         ("run.json", lambda text: text[:200], "damaged"),
         ("run.json", lambda text: b"\xff\xfe" + text, "damaged"),
         (TRIALS, lambda text: b'{"type": "trial"}\n' + text, "line 1, is damaged"),

@@ -7,33 +7,36 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
 
-from iobound.analysis import claims, rules
+from iobound.analysis import claims, rules, scripts
 from iobound.analysis.cells import summarise
 from iobound.analysis.controls import controls
 from iobound.analysis.observed import Observed
 from iobound.analysis.ratios import ratios
 from iobound.analysis.results import Results
 from iobound.analysis.verdict import verdict
-from iobound.records import Failure, Judgement, Observation, RunHeader
+from iobound.records import Failure, Judgement, Observation, Plan, RunHeader, Sample
 
 
 def judge(header: RunHeader, observations: Sequence[Observation]) -> Judgement:
     """Judge a run, whole or interrupted. The same observations always give the same judgement."""
+    plan = header.plan
     observed = Observed.of(observations)
     cells = summarise(header, observed)
-    compared = controls(header.plan, observed)
-    results = Results(header, observed, cells, ratios(header.plan, observed, cells, compared), compared)
-    findings = [module.judge(results) for module in _modules(rules)]
-    claimed = [claim for module in _modules(claims) for claim in module.judge(results)]
+    compared = controls(plan, observed)
+    results = Results(header, observed, cells, ratios(plan, observed, cells, compared), compared)
+    findings = [module.judge(results) for module in _modules(rules)] if plan.cells else []
+    claimed = [claim for module in _modules(claims) for claim in module.judge(results)] if plan.cells else []
+    judged = [import_module(f"{scripts.__name__}.{each.experiment}").judge(header, each, observations) for each in plan.scripts]
     return Judgement(
-        verdict=verdict(results, claimed),
+        verdict="\n".join([*([verdict(results, claimed)] if plan.cells else []), *(each.verdict for each in judged)]),
         cells=cells,
         ratios=results.ratios,
         controls=compared,
-        findings=findings,
-        claims=claimed,
-        not_measured=_not_measured(header, observed),
+        findings=[*findings, *(finding for each in judged for finding in each.findings)],
+        claims=[*claimed, *(claim for each in judged for claim in each.claims)],
+        not_measured=[*_not_measured(header, observed), *_never_launched(plan, observations)],
         endings=observed.endings,
+        scripts=[summary for each in judged for summary in each.summaries],
     )
 
 
@@ -53,6 +56,21 @@ def _not_measured(header: RunHeader, observed: Observed) -> list[Failure]:
             failures = observed.failures.get((comparison.id, cell))
             missing.append(failures[0] if failures else _never_begun(comparison.id, cell))
     return missing
+
+
+def _never_launched(plan: Plan, observations: Sequence[Observation]) -> list[Failure]:
+    """Return for each script cell without a sample why: its first failure, or that the run ended before."""
+    sampled = {seen.cell for seen in observations if isinstance(seen, Sample)}
+    failures: dict[tuple[str, str], Failure] = {}
+    for seen in observations:
+        if isinstance(seen, Failure):
+            failures.setdefault((seen.comparison, seen.cell), seen)
+    return [
+        failures.get((each.experiment, cell.id)) or _never_begun(each.experiment, cell.id)
+        for each in plan.scripts
+        for cell in each.cells
+        if cell.id not in sampled
+    ]
 
 
 def _never_begun(comparison: str, cell: str) -> Failure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from iobound.lab import service
 from iobound.workloads import parse
 
 SERVICE_OPTIONS = {flag: name for name in service.known() if (flag := service.find(name).flag)}
+LONGEST_RTT_MS = 10_000.0
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
 
@@ -102,9 +104,42 @@ def _connections(text: str) -> int:
     return number
 
 
+def _rtt_ms(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s)", text)
+    milliseconds = 0.0 if text == "0" else float(found[1]) * UNITS[found[2]] * 1e3 if found else -1.0
+    if not 0 <= milliseconds <= LONGEST_RTT_MS:
+        raise ValueError(f"{text!r} is no round-trip time; write 0 or for example 300us or 5ms, at most {LONGEST_RTT_MS:g}ms")
+    return milliseconds
+
+
 NAMES = Listed(str, "names")
+RTT: Listed = Listed(_rtt_ms, "round-trip times")
 CONNECTIONS = Listed(_connections, "numbers")
 WORKLOADS: Listed = Listed(parse, "workloads")
+
+
+FACTORS = [
+    click.option("--targets", type=NAMES, help="web, equal: compare these targets instead; the first is the baseline."),
+    click.option("--workloads", type=WORKLOADS, help="web, equal: only these, e.g. plain,sql-list:1000,db-wait:20."),
+    click.option("--concurrency", type=CONNECTIONS, help="web, equal: connections of the closed loops, e.g. 1,10,100."),
+    click.option("--rate", type=Rate(), help="web, equal: requests a second of the open loop."),
+    click.option("--rtt", type=RTT, help="Round-trip times to services, e.g. 0,300us,1ms,5ms; 0 is none."),
+    click.option("--python", type=NAMES, help="drivers, bulk, calls: interpreters, e.g. 3.8,3.13,pypy3."),
+    click.option("--drivers", type=NAMES, help="drivers: only these, e.g. psycopg2,asyncpg; the first is the baseline."),
+    click.option("--models", type=NAMES, help="bulk: models and their drivers, e.g. threads/psycopg2,asyncio/asyncpg."),
+    click.option("--connections", type=CONNECTIONS, help="bulk: connections, one worker each, e.g. 10,100."),
+    click.option("--lines", type=click.IntRange(min=1), help="bulk: lines of the data to load."),
+    click.option("--data", type=click.Path(path_type=Path, exists=True), help="bulk: folder of the census's files."),
+    click.option("--primitives", type=NAMES, help="calls: only these primitives."),
+]
+"""What may be asked of `run`: each option sets the field of the same name in `iobound.planning.Choice`."""
+
+
+def factors(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `FACTORS`."""
+    for option in reversed(FACTORS):
+        command = option(command)
+    return command
 
 
 def service_urls(help_: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

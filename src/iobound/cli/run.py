@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 import msgspec
 from click.core import ParameterSource
+from msgspec.structs import replace
 
 from iobound import experiments, runs
 from iobound.cli import options, stages
@@ -20,21 +23,19 @@ from iobound.lab import catalogue, service
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
 from iobound.planning import NOTHING, Choice, estimate_s
-from iobound.records import Plan, Workload
+from iobound.records import Plan
 
 WITH_RESUME = {"resume", "as_json", "target_cores", "durable", *options.SERVICE_OPTIONS}  # the laboratory, not the plan
 KNOWN = sorted(module.name for module in pkgutil.iter_modules(experiments.__path__))
 TOUR = ["web", "equal"]
+FACTORS = {field.name for field in dataclasses.fields(Choice)} - {"quick", "first_available", "settings"}
 
 
 @click.command(short_help="Carry out experiments and report.")
 @click.argument("names", metavar="[EXPERIMENT]...", nargs=-1)
 @click.option("--quick", is_flag=True, help="Few launches, short blocks: about three minutes for the whole tour.")
 @click.option("--budget", type=options.Duration(), help="Stop after about this long (default: by experiment).")
-@click.option("--targets", type=options.NAMES, help="Compare these targets instead; the first is the baseline.")
-@click.option("--workloads", type=options.WORKLOADS, help="Only these workloads, e.g. plain,sql-list:1000,db-wait:20.")
-@click.option("--concurrency", type=options.CONNECTIONS, help="Connections of the closed loops, e.g. 1,10,100.")
-@click.option("--rate", type=options.Rate(), help="Requests a second of the open loop.")
+@options.factors
 @click.option(
     "--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Relative half-width to stop at."
 )
@@ -50,10 +51,6 @@ def command(
     names: tuple[str, ...],
     quick: bool,
     budget: float | None,
-    targets: tuple[str, ...] | None,
-    workloads: tuple[Workload, ...] | None,
-    concurrency: tuple[int, ...] | None,
-    rate: float | None,
     precision: float,
     target_cores: int,
     durable: bool,
@@ -62,7 +59,7 @@ def command(
     resume: Path | None,
     out: Path | None,
     as_json: bool,
-    **urls: str | None,
+    **given: Any,
 ) -> int:
     """Carry out EXPERIMENTs (default: the tour, all of them), judge what was measured and write a report.
 
@@ -70,27 +67,24 @@ def command(
     """
     resumed = continued(resume) if resume else None
     folder = resume or out or runs.default_folder()
-    chosen = [experiment(name) for name in dict.fromkeys(names) or (["web"] if targets else TOUR)]
-    given = options.given_urls(urls)
+    chosen = [experiment(name) for name in dict.fromkeys(names) or (["web"] if given["targets"] else TOUR)]
+    urls = options.given_urls(given)
+    factors = {name: value for name, value in given.items() if name in FACTORS and value is not None}
+    for factor in factors:
+        if not any(factor in each.FACTORS for each in chosen):
+            raise UsageError(not_heeded(factor, chosen))
 
     def planned(first_available: Callable[[list[str]], str]) -> Plan:
-        choice = Choice(
-            quick=quick,
-            first_available=first_available,
-            targets=targets or (),
-            workloads=workloads or (),
-            concurrency=concurrency or (),
-            rate=rate,
-        )
+        choice = Choice(quick=quick, first_available=first_available, **factors)
         return make_plan(chosen, choice, budget, precision, seed)
 
     if dry_run:
-        show(planned(lambda names: likely(names, given)), as_json)
+        show(planned(lambda names: likely(names, urls)), as_json)
         return 0
     if resumed is None:
         planned(lambda names: names[0])  # what is asked wrongly is told before anything is started
         runs.check_new(folder)
-    with MachineLock(), Laboratory(target_cores=target_cores, urls=given, durable=durable) as laboratory, Bar() as progress:
+    with MachineLock(), Laboratory(target_cores=target_cores, urls=urls, durable=durable) as laboratory, Bar() as progress:
         progress("starting services", 0)
         plan = resumed.header.plan if resumed else planned(laboratory.first_available)
         run = stages.measure(folder, plan, laboratory, catalogue.find, progress, resumed)
@@ -127,32 +121,48 @@ def experiment(name: str) -> ModuleType:
     return import_module(f"{experiments.__name__}.{name}")
 
 
+def not_heeded(factor: str, chosen: list[ModuleType]) -> str:
+    """Say of what experiments an option is, none of which is among the chosen."""
+    asked = " and ".join(name_of(each) for each in chosen)
+    having = [name for name in KNOWN if factor in experiment(name).FACTORS]
+    return f"--{factor} isn't a factor of {asked}; it is of {' and '.join(having)}"
+
+
+def name_of(chosen: ModuleType) -> str:
+    """Return what an experiment is called."""
+    return chosen.__name__.rpartition(".")[2]
+
+
 def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, precision: float, seed: int) -> Plan:
     """Put the questions of the chosen experiments into one plan; raises `UsageError` where they come to nothing."""
-    question = NOTHING
-    for each in chosen:
-        question += each.plan(choice)
-    if not question.cells:
+    asked = {each: each.plan(choice) for each in chosen}
+    question = sum(asked.values(), NOTHING)
+    if not question.cells and not question.scripts:
         raise UsageError("nothing to measure: no chosen experiment asks these workloads; say of what with --targets")
-    default = sum(each.QUICK_BUDGET_S if choice.quick else each.BUDGET_S for each in chosen)
+    web_s = sum(each.QUICK_BUDGET_S if choice.quick else each.BUDGET_S for each, of in asked.items() if of.cells)
+    stretch = budget / (web_s + sum(rounds.budget_s for rounds in question.scripts)) if budget else 1.0
     return Plan(
-        experiments=[each.__name__.rpartition(".")[2] for each in chosen],
+        experiments=[name_of(each) for each in chosen],
         cells=question.cells,
         comparisons=question.comparisons,
         launches=3 if choice.quick else 5,
         blocks_per_launch=1 if choice.quick else 2,
         block_s=0.8 if choice.quick else 1.0,
         warmup_s=0.2,
-        budget_s=budget or default,
+        budget_s=web_s * stretch,
         precision=precision,
         seed=seed,
         quick=choice.quick,
+        scripts=[
+            replace(each, budget_s=each.budget_s * stretch, rounds=max(each.rounds, int(each.rounds * stretch)))
+            for each in question.scripts
+        ],
     )
 
 
 def show(plan: Plan, as_json: bool) -> None:
     """Print a plan and how long it takes."""
-    seconds = min(plan.budget_s, estimate_s(plan)), plan.budget_s
+    seconds = min(plan.budget_s, estimate_s(plan)), plan.budget_s + sum(rounds.budget_s for rounds in plan.scripts)
     if as_json:
         click.echo(msgspec.json.encode({"plan": plan, "seconds": {"at_least": seconds[0], "budget": seconds[1]}}))
         return
@@ -162,7 +172,13 @@ def show(plan: Plan, as_json: bool) -> None:
         for cell in plan.cells:
             if cell.id in comparison.cells:
                 click.echo(f"    {cell.target}" + (f" on {cell.service}" if cell.service else ""))
-    click.echo(
-        f"{len(plan.cells)} cells, {plan.launches} launches or more, {plan.blocks_per_launch} block(s) of {plan.block_s:g} s "
-        f"in each: {seconds[0]:.0f} s at least, {seconds[1]:.0f} s at most"
-    )
+    if plan.cells:
+        click.echo(
+            f"{len(plan.cells)} cells, {plan.launches} launches or more, "
+            f"{plan.blocks_per_launch} block(s) of {plan.block_s:g} s in each"
+        )
+    for rounds in plan.scripts:
+        click.echo(f"{rounds.experiment}: {len(rounds.cells)} cells, at most {rounds.rounds} launches of each, in rounds")
+        for script in rounds.cells:
+            click.echo(f"    {script.id}" + (" and again (A against A)" if script.id == rounds.baseline else ""))
+    click.echo(f"{seconds[0]:.0f} s at least, {seconds[1]:.0f} s at most")

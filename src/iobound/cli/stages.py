@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -18,8 +19,10 @@ from iobound.lab.environments import environment as build_environment
 from iobound.lab.laboratory import Laboratory
 from iobound.load import calibration
 from iobound.load.engine import DEFAULT
+from iobound.measure import scripts
+from iobound.measure.rounds import RoundsSession
 from iobound.measure.session import Session, Targets
-from iobound.records import SCHEMA, Ceiling, Environment, Judgement, Plan, RunHeader
+from iobound.records import SCHEMA, Ceiling, Environment, Judgement, Plan, RunHeader, WebObservation
 
 REPORT = "report.html"
 COMMANDS = "compare"  # what a run of two commands calls its experiment
@@ -28,7 +31,7 @@ COMMANDS = "compare"  # what a run of two commands calls its experiment
 def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environment:
     """Record the machine, the services and the packages that `plan` is carried out with, and calibrate the generator."""
     placement = laboratory.placement
-    names = {name for cell in plan.cells if (name := targets(cell.target).environment)}
+    scripted = [cell for rounds in plan.scripts for cell in rounds.cells]
     facts = host.facts()
     if placement.sharing:
         facts["placement"] = placement.sharing
@@ -39,10 +42,28 @@ def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environmen
         target_cores=placement.target,
         other_cores=sorted({*placement.services, *placement.generator}),
         shared_cores=None if placement.target_is_alone else placement.sharing,
-        services=[service.info() for service in laboratory.services_of(plan.cells)],
-        packages={name: build_environment(name).packages for name in sorted(names)},
+        services=[service.info() for service in laboratory.services_of([*plan.cells, *scripted])],
+        packages={**web_packages(plan, targets), **script_packages(plan)},
         ceilings=ceilings(laboratory, {cell.concurrency for cell in plan.cells}),
     )
+
+
+def web_packages(plan: Plan, targets: Targets) -> dict[str, dict[str, str]]:
+    """Return the versions of what is installed in the environments of the web cells, built where they aren't yet."""
+    names = {name for cell in plan.cells if (name := targets(cell.target).environment)}
+    return {name: build_environment(name).packages for name in sorted(names)}
+
+
+def script_packages(plan: Plan) -> dict[str, dict[str, str]]:
+    """Return the same for the script cells; what can't be had is told by the cells that need it."""
+    found = {}
+    for rounds in plan.scripts:
+        measuring = import_module(f"{scripts.__name__}.{rounds.experiment}")
+        for name, python in sorted({pair for cell in rounds.cells for pair in measuring.environments(cell)}, key=str):
+            with suppress(LabError):
+                built = build_environment(name, python)
+                found[built.name] = built.packages
+    return found
 
 
 def ceilings(laboratory: Laboratory, concurrencies: set[int]) -> list[Ceiling]:
@@ -76,7 +97,10 @@ def measure(
     writer = runs.RunWriter(folder) if resumed else runs.RunWriter.create(folder, header)
     try:
         with writer:
-            Session(plan, laboratory, targets, writer.add, width, progress, resumed.observations if resumed else []).run()
+            earlier = resumed.observations if resumed else []
+            web = [seen for seen in earlier if isinstance(seen, WebObservation)]
+            Session(plan, laboratory, targets, writer.add, width, progress, web).run()
+            RoundsSession(plan, laboratory, writer.add, progress, earlier).run()
     except BaseException:
         keep(folder)
         raise
@@ -134,7 +158,8 @@ def exit_code(judgement: Judgement) -> int:
     lawless = any(finding.rule == "law-broken" and finding.status == "present" for finding in judgement.findings)
     if wrong or lawless:
         return 1
-    if any(cell.valid for cell in judgement.cells):
+    measured = [*judgement.cells, *judgement.scripts]
+    if any(cell.valid for cell in measured):
         return 0
     nothing_started = failures and all(failure.stage in {"unavailable", "start"} for failure in failures)
-    return LabError.exit_code if nothing_started and not judgement.cells else NoVerdict.exit_code
+    return LabError.exit_code if nothing_started and not measured else NoVerdict.exit_code

@@ -8,6 +8,7 @@ from iobound.records import Workload
 
 TITLE = "The same framework, server and driver: synchronous against asynchronous handlers"
 BUDGET_S = 300.0
+FACTORS = {"targets", "workloads", "concurrency", "rate", "rtt"}
 QUICK_BUDGET_S = 45.0
 
 TARGETS = ["fastapi-sync/uvicorn-uvloop/psycopg", "fastapi/uvicorn-uvloop/psycopg-async"]
@@ -24,8 +25,9 @@ def plan(choice: Choice) -> Question:
         if not all(target.serves(workload) for target in pair):
             continue
         asked = SideBySide("equal", "only the handlers differ", pair, workload, choice.settings)
-        for concurrency in choice.concurrency or ((10,) if choice.quick else (1, 10, 100)):
-            question += asked.capacity(concurrency)
-        if not choice.quick:
-            question += asked.fixed_rate(10, choice.rate)
+        for over in asked.over(choice.rtt):
+            for concurrency in choice.concurrency or ((10,) if choice.quick else (1, 10, 100)):
+                question += over.capacity(concurrency)
+            if not choice.quick:
+                question += over.fixed_rate(10, choice.rate)
     return question

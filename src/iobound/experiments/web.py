@@ -8,6 +8,7 @@ from iobound.records import Workload
 
 TITLE = "The published web comparisons: Flask against aiohttp and Starlette"
 BUDGET_S = 600.0
+FACTORS = {"targets", "workloads", "concurrency", "rate", "rtt"}
 QUICK_BUDGET_S = 120.0
 USERS = 10  # concurrent users of the published measurements
 
@@ -35,8 +36,9 @@ def plan(choice: Choice) -> Question:
             database = choice.first_available(["mariadb", "postgresql"])
             targets = targets if database == "mariadb" else [f"{target}@{database}" for target in targets]
         asked = SideBySide("web", of, [catalogue.find(target) for target in targets], workload, choice.settings)
-        for concurrency in choice.concurrency or ((USERS,) if choice.quick else (1, USERS, 100)):
-            question += asked.capacity(concurrency)
-        question += asked.fixed_rate(USERS, choice.rate)
-        question += asked.capacity(USERS, engine="locust:HttpUser", control=False)
+        for over in asked.over(choice.rtt):
+            for concurrency in choice.concurrency or ((USERS,) if choice.quick else (1, USERS, 100)):
+                question += over.capacity(concurrency)
+            question += over.fixed_rate(USERS, choice.rate)
+            question += over.capacity(USERS, engine="locust:HttpUser", control=False)
     return question

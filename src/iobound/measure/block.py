@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.probes import cpu, noise
 from iobound.lab.probes.activity import ActivityProbe, Sampled
@@ -80,7 +82,9 @@ def measure_block(
     if service and url and counting:
         service.empty_entries(url)
     watched = service if not position.bare else None
+    relay = laboratory.relay(url, cell.rtt_ms) if watched and url and cell.rtt_ms else None
     counted = watched.counters(url) if watched and url else None
+    turns = relay.turns() if relay else None
     started = time.time()
     before = _Readings.take(subject, laboratory)
     roots = subject.database_roots
@@ -89,6 +93,7 @@ def measure_block(
         ActivityProbe(watched, url) if watched and url else nullcontext() as probe,
         ServerProbe([] if position.bare else [subject.target.root]) as target_clock,
         ServerProbe([] if position.bare else roots or []) as database_clock,
+        ServerProbe([relay.root] if relay else []) as relay_clock,
     ):
         result = engine.find(cell.engine).run(spec)
         if result.abandoned:
@@ -101,9 +106,13 @@ def measure_block(
         if counted_after:
             sampled = probe.between(*block) if probe else Sampled(None, None, None)
             use = service_use(counted, counted_after, sampled)
+    if use and relay and turns is not None:
+        use = structs.replace(use, round_trips=relay.turns() - turns)
     target_user, target_system = after.target.since(before.target)
     database = None if roots is None else sum(after.database.since(before.database))
-    target_in_block, database_in_block = target_clock.between(*block), database_clock.between(*block)
+    target_in_block, database_in_block, relay_in_block = (
+        clock.between(*block) for clock in (target_clock, database_clock, relay_clock)
+    )
     return Trial(
         cell=cell.id,
         comparison=position.comparison,
@@ -119,6 +128,7 @@ def measure_block(
             other_s=max(0.0, after.all_s - before.all_s - target_user - target_system - (database or 0) - _generator_s(result)),
             target_block_s=target_in_block.cpu_s if target_in_block else None,
             database_block_s=database_in_block.cpu_s if database_in_block else None,
+            relay_block_s=relay_in_block.cpu_s if relay_in_block else None,
         ),
         target_cores=len(laboratory.placement.target),
         service=use,

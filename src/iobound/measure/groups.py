@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from iobound.records import Cell, Comparison, Plan
 
-Launchable = tuple[str, str | None, int, tuple[tuple[str, str], ...]]
-"""What makes two cells the same processes: target, service, rows of the table, settings."""
+Launchable = tuple[str, str | None, float, int, tuple[tuple[str, str], ...]]
+"""What makes two cells the same processes: target, service, round-trip time to it, rows of the table, settings."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Group:
 
 def launchable(cell: Cell) -> Launchable:
     """Return what must be running to measure `cell`."""
-    return (cell.target, cell.service, cell.workload.rows, tuple(sorted(cell.settings.items())))
+    return (cell.target, cell.service, cell.rtt_ms, cell.workload.rows, tuple(sorted(cell.settings.items())))
 
 
 def group(plan: Plan) -> list[Group]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from iobound.errors import IoboundError, LabError
 from iobound.lab.laboratory import Laboratory
+from iobound.lab.placement import away_from
 from iobound.lab.probes.peers import PeerProbe, Peers, both
 from iobound.lab.targets import RunningTarget
 from iobound.load import engine
@@ -87,23 +87,12 @@ class Session:
         ended = {seen.comparison for seen in self.earlier if isinstance(seen, Ending) and seen.why != "interrupted"}
         groups = [each for each in group(self.plan) if any(c.id not in ended for c in each.comparisons)]
         give_up = time.monotonic() + self.plan.budget_s
-        with _away_from(self.laboratory.placement.target):
+        with away_from(self.laboratory.placement.target):
             for number, each in enumerate(groups):
                 left = max(0.0, give_up - time.monotonic())
                 share = left * each.blocks / sum(later.blocks for later in groups[number:])
                 _GroupSession(self, each, number / len(groups), 1 / len(groups)).run(share)
         self.progress("measured", 1.0)
-
-
-@contextmanager
-def _away_from(cores: Sequence[int]) -> Iterator[None]:
-    """Keep this thread, and the probes that it starts, off `cores` if there are others."""
-    mine = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, mine - set(cores) or mine)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, mine)
 
 
 class _GroupSession:
@@ -297,7 +286,7 @@ class _GroupSession:
 
     def _same_question(self, trial: Trial, cell: Cell, view: str) -> bool:
         other = self.cells[trial.cell]
-        return (other.view, other.engine, other.workload) == (view, cell.engine, cell.workload)
+        return (other.view, other.engine, other.workload, other.rtt_ms) == (view, cell.engine, cell.workload, cell.rtt_ms)
 
     def _fail(self, cell: Cell, comparison: str, launch: int, stage: Stage, reason: str, expected: bool = False) -> None:
         """Note a failure; the cell isn't tried again in this run. Raises `LabError` where the laboratory is to blame."""

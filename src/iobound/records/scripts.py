@@ -58,3 +58,8 @@ class ScriptSummary(Record, frozen=True, tag_field="experiment"):
     launches: int
     noisy: int
     ran: dict[str, str]
+
+    @property
+    def experiment(self) -> str:
+        """The experiment that this is a result of."""
+        return str(self.__struct_config__.tag)

@@ -1,32 +1,25 @@
-"""Charts of a group of cells as inline SVG, each with its data as a table.
+"""Charts of a group of cells.
 
 One rule for colour: it says what bound the figure, in every chart and badge. Who a figure belongs to is said by its place
-and name. Colours are CSS variables, so that a chart follows the page into the dark. Invalid cells are named, never drawn.
+and name. Invalid cells are named, never drawn.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import altair as alt
-import vl_convert
 from markupsafe import Markup
 
 from iobound.records import BoundBy, CellSummary, View
 from iobound.report import words
+from iobound.report.drawing import FULL, TALL, Canvas, Figure, Plot, Row, Table, side_by_side
 from iobound.report.groups import Group
 
-# Figures are drawn small, so that they can still be read when a phone shows them smaller. Widths of plots in px:
-FULL = 390
-HALF = 158
 BARS, WAITS = 276, 95
-TALL, LOW = 110, 72  # px: heights of plots
+LOW = 72  # px: height of a plot
 
-Row = dict[str, Any]
-Plot = Any  # what altair's `encode`, `+` and `concat` return is typed so loosely
 Kind = Literal["throughput", "cpu", "latency", "progress"]
 
 CPU_PARTS = {
@@ -38,56 +31,9 @@ CPU_PARTS = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """The data of a chart, as text."""
-
-    columns: list[str]
-    rows: list[list[str]]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One chart with its data. `bounds` are what bound the figures in it.
-
-    `suspect` names the cells that say little about their target, `missing` those that aren't drawn, both with the reason.
-    """
-
-    title: str
-    reading: str
-    svg: Markup
-    table: Table
-    bounds: list[BoundBy]
-    suspect: list[str]
-    missing: list[str]
-
-
 def draw(kind: Kind, group: Group, view: View) -> Figure | None:
     """Draw one kind of chart for the cells of a group in one view; ``None`` where they have nothing to show in it."""
     return {"throughput": _throughput, "cpu": _cpu, "latency": _latency, "progress": _progress}[kind](group, view)
-
-
-class Canvas:
-    """The rows that the parts of one chart refer to by name, so that the chart is built without copying them."""
-
-    def __init__(self) -> None:
-        self._data: dict[str, list[Row]] = {}
-
-    def chart(self, rows: Sequence[Row]) -> Plot:
-        """Start a chart of `rows`."""
-        name = f"rows{len(self._data)}"
-        self._data[name] = list(rows)
-        return alt.Chart(alt.NamedData(name=name))
-
-    def svg(self, chart: Plot) -> Markup:
-        """Render to SVG that fits its container, without what an inline picture doesn't need."""
-        spec = {**chart.to_dict(validate=False), "datasets": self._data, "config": _THEME}
-        text = vl_convert.vegalite_to_svg(spec)
-        width, height = re.findall(r'\b(?:width|height)="([\d.]+)"', text[: text.index(">")])
-        text = re.sub(r"<svg[^>]*>", f'<svg viewBox="0 0 {width} {height}" aria-hidden="true">', text, count=1)
-        text = re.sub(r' (?:aria-(?:label|roledescription)|role|pointer-events|class|stroke-miterlimit)="[^"]*"', "", text)
-        text = re.sub(r'<path(?: aria-hidden="true")? d="(?:M0,0h0v0h0Z)?"[^>]*?(?:/>|></path>)', "", text)
-        return Markup(re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d)\d+", r"\1", tag[0]), text))
 
 
 # --- the charts -----------------------------------------------------------------------------------------------------
@@ -157,7 +103,7 @@ def _over_concurrency(canvas: Canvas, rows: list[Row]) -> Plot:
         point = base.mark_point(filled=True, size=52, opacity=1).encode(x=x, y=y, color=_by_bound(), shape=_by_shape())
         return (others + line + interval + point).properties(title=alt.TitleParams(text=words.wrapped(name, 30)))
 
-    return _side_by_side([panel(name) for name in dict.fromkeys(row["name"] for row in rows)])
+    return side_by_side([panel(name) for name in dict.fromkeys(row["name"] for row in rows)])
 
 
 def _latency(group: Group, view: View) -> Figure | None:
@@ -373,12 +319,7 @@ def _panels(
             subtitleColor=_colour(own[0].bound_by) if len(bounds) == 1 else "var(--muted)",
         )
         plots.append(alt.layer(*layers).properties(title=title))
-    return _side_by_side(plots, height)
-
-
-def _side_by_side(plots: list[Plot], height: int = TALL) -> Plot:
-    sized = [plot.properties(width=HALF, height=height) for plot in plots]
-    return alt.concat(*sized, columns=2, spacing={"column": 18, "row": 16}).resolve_scale(x="shared", y="shared")
+    return side_by_side(plots, height)
 
 
 def _told_apart(group: Group, cells: list[CellSummary]) -> dict[str, str]:
@@ -403,38 +344,3 @@ def _figure(title: str, reading: str, svg: Markup, table: Table, group: Group, c
     suspect = [f"{names[c.id]}: {words.bound(c.bound_by)}" for c in cells if c.valid and c.bound_by in words.SUSPECT]
     missing = [f"{names[c.id]}: {c.invalid_because}" for c in cells if not c.valid]
     return Figure(title, reading, svg, table, [value for value in words.BOUNDS if value in bounds], suspect, missing)
-
-
-_THEME = {
-    "background": None,
-    "font": "Helvetica, Arial, sans-serif",
-    "padding": 2,
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "var(--muted)",
-        "titleColor": "var(--muted)",
-        "titleFontWeight": "normal",
-        "titleFontSize": 11,
-        "labelFontSize": 11,
-        "gridColor": "var(--line)",
-        "domainColor": "var(--axis)",
-        "tickColor": "var(--axis)",
-        "tickSize": 4,
-        "labelFlush": False,
-        "labelOverlap": "greedy",
-        "labelSeparation": 4,
-    },
-    "legend": {"labelColor": "var(--ink)", "labelFontSize": 11, "symbolSize": 80, "symbolStrokeWidth": 0},
-    "line": {"strokeWidth": 1.8, "strokeJoin": "round"},
-    "title": {
-        "color": "var(--ink)",
-        "fontSize": 11,
-        "fontWeight": "bold",
-        "anchor": "start",
-        "frame": "group",
-        "subtitleFontSize": 11,
-        "subtitlePadding": 2,
-        "offset": 6,
-        "limit": HALF + 30,
-    },
-}

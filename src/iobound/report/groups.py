@@ -118,6 +118,8 @@ def published(judgement: Judgement) -> tuple[list[Published], list[Published]]:
     order = {id_: place for place, id_ in enumerate(cells)}
     said: dict[tuple[str, str, str, float | None], list[ClaimResult]] = {}
     for claim in judgement.claims:
+        if claim.experiment != "web":
+            continue  # shown in the section of its experiment
         said.setdefault((claim.claim, claim.statement, claim.unit, claim.published), []).append(claim)
     rows = []
     for claims in said.values():

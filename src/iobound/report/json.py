@@ -15,11 +15,8 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
     Estimates are ``{"estimate", "low", "high"}``, what is absent is ``null``; `iobound.records` describes every field.
     A cell that isn't ``valid`` keeps the figures that were read, for whoever looks for the reason.
     """
+    judged = {name: getattr(judgement, name) for name in judgement.__struct_fields__ if name != "scripts"}
+    judged["cells"] = [*judgement.cells, *judgement.scripts]
     return msgspec.json.encode(
-        {
-            "run": str(run),
-            "created": header.created,
-            "command": header.command,
-            **{name: getattr(judgement, name) for name in judgement.__struct_fields__},
-        }
+        {"run": str(run), "created": header.created, "command": header.command, **judged},
     ).decode()

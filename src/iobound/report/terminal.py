@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from iobound.records import BoundBy, Judgement, RunHeader, View
-from iobound.report import groups, words
+from iobound.report import groups, sections, words
 from iobound.report.groups import Group
+from iobound.report.sections import Section
 
 PLAIN_WIDTH = 100
 FIGURES = 71  # characters that the figures of a row take; the rest is for the target's name
@@ -56,6 +57,8 @@ def _parts(header: RunHeader, judgement: Judgement, width: int) -> Iterator[Rend
         for view in group.views:
             yield from _results(header, judgement, group, view, width)
     yield from _published(judgement, width)
+    for section in sections.sections(header, judgement):
+        yield from _section(section)
     present = [finding for finding in judgement.findings if finding.status == "present"]
     if present:
         yield _heading("Findings")
@@ -125,6 +128,22 @@ def _published(judgement: Judgement, width: int) -> Iterator[RenderableType]:
                 _bound(row.own.bound_here) if row.own.here else "–",
             )
         yield table
+
+
+def _section(section: Section) -> Iterator[RenderableType]:
+    yield _heading(section.title)
+    for line in section.text:
+        yield _text(line)
+    for grid in section.grids:
+        yield _text(f"\n{grid.title}")
+        table = _table()
+        for number, column in enumerate(grid.columns):
+            table.add_column(column, overflow="fold", justify="right" if number in grid.numbers else "left")
+        for number, row in enumerate(grid.rows):
+            table.add_row(*map(_text, row), style="dim" if number in grid.faint else "")
+        yield table
+        for note in grid.notes:
+            yield _item(note)
 
 
 def _table(*columns: str) -> Table:

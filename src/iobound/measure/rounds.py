@@ -1,0 +1,129 @@
+"""Carries out script experiments: rounds in which every cell is launched once, until the budget or the rounds are used up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from iobound.errors import BadAnswer, IoboundError, Unavailable
+from iobound.lab.laboratory import Laboratory
+from iobound.lab.placement import away_from
+from iobound.measure.schedule import order
+from iobound.measure.session import RETRIES, Progress
+from iobound.records import AnySample, AnyScriptCell, Ending, EndReason, Failure, Observation, Plan, Rounds, Sample, Stage
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where in a run a launch stands: its round, and whether it is the baseline's second. `seed` and `quick` are the plan's."""
+
+    launch: int
+    control: bool
+    seed: int
+    quick: bool
+
+
+@dataclass(frozen=True)
+class RoundsSession:
+    """The script experiments of a plan, the laboratory they are carried out in, and where observations go.
+
+    `earlier` are the observations of an interrupted run that is continued.
+    """
+
+    plan: Plan
+    laboratory: Laboratory
+    sink: Callable[[Observation], None]
+    progress: Progress
+    earlier: Sequence[Observation] = ()
+
+    def run(self) -> None:
+        """Measure one experiment after the other."""
+        ended = {seen.comparison for seen in self.earlier if isinstance(seen, Ending) and seen.why != "interrupted"}
+        with away_from(self.laboratory.placement.target):
+            for rounds in self.plan.scripts:
+                if rounds.experiment not in ended:
+                    _Experiment(self, rounds).run()
+
+
+class _Experiment:
+    def __init__(self, session: RoundsSession, rounds: Rounds) -> None:
+        self.session = session
+        self.rounds = rounds
+        self.cells = {cell.id: cell for cell in rounds.cells}
+        self.measure: Callable[[AnyScriptCell, Turn, Laboratory], AnySample] = import_module(
+            f"iobound.measure.scripts.{rounds.experiment}"
+        ).measure
+        mine = [seen for seen in session.earlier if isinstance(seen, Sample) and seen.cell in self.cells]
+        self.first = min(
+            (1 + max((seen.launch for seen in mine if seen.cell == id_), default=-1) for id_ in self.cells), default=0
+        )
+        self.broken: set[str] = set()
+
+    def run(self) -> None:
+        """Measure rounds until there are enough, or another one wouldn't fit into the budget; the first one is whole."""
+        started, longest = time.monotonic(), 0.0
+        why: EndReason = "launches"
+        try:
+            for launch in range(self.first, self.first + self.rounds.rounds):
+                began = time.monotonic()
+                if launch > self.first and began - started + longest > self.rounds.budget_s:
+                    why = "budget"
+                    break
+                if not self._round(launch, started):
+                    break
+                longest = max(longest, time.monotonic() - began)
+        except BaseException:
+            self._end("interrupted", started)
+            raise
+        self._end(why, started)
+
+    def _end(self, why: EndReason, started: float) -> None:
+        self.session.sink(Ending(comparison=self.rounds.experiment, why=why, seconds=time.monotonic() - started))
+
+    def _round(self, launch: int, started: float) -> bool:
+        """Launch every cell once and the baseline twice, in an order drawn for this round; tell whether any was measured."""
+        contenders = [(id_, False) for id_ in self.cells] + [(self.rounds.baseline, True)]
+        measured = False
+        for number, (id_, control) in enumerate(order(contenders, 1, self.session.plan.seed, launch)):
+            if id_ in self.broken:
+                continue
+            share = (launch - self.first + number / len(contenders)) / self.rounds.rounds
+            spent = (time.monotonic() - started) / self.rounds.budget_s
+            self.session.progress(f"{self.rounds.experiment}: {id_}", min(1.0, max(share, spent)))
+            turn = Turn(launch, control, self.session.plan.seed, self.session.plan.quick)
+            measured |= self._launch(self.cells[id_], turn)
+        return measured
+
+    def _launch(self, cell: AnyScriptCell, turn: Turn) -> bool:
+        """Measure one launch, again while it is noisy; the cell isn't tried again in this run once it has failed."""
+        for _ in range(1 + RETRIES):
+            try:
+                sample = self.measure(cell, turn, self.session.laboratory)
+            except IoboundError as error:
+                self.session.laboratory.check()
+                self.broken.add(cell.id)
+                self.session.sink(
+                    Failure(
+                        cell=cell.id,
+                        comparison=self.rounds.experiment,
+                        launch=turn.launch,
+                        stage=_stage(error),
+                        reason=str(error),
+                    )
+                )
+                return False
+            self.session.sink(sample)
+            if sample.noise.quiet:
+                break
+        return True
+
+
+def _stage(error: IoboundError) -> Stage:
+    match error:
+        case BadAnswer():
+            return "verify"
+        case Unavailable():
+            return "unavailable"
+    return "measure"

@@ -1,0 +1,64 @@
+"""What the report shows of a script experiment: text, tables and charts, the same in every format.
+
+A file in `scripts` makes the section of its experiment: ``section(header, judgement, summaries) -> Section``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from iobound.records import AnySummary, ClaimResult, Judgement, RunHeader
+from iobound.report import words
+from iobound.report.drawing import Figure
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text. `numbers` says which columns are numbers, `faint` which rows mean nothing; `notes` stand below."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: Sequence[int] = ()
+    faint: Sequence[int] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment. `figures` are drawn when they are asked for, which only the HTML report does."""
+
+    title: str
+    text: Sequence[str]
+    grids: Sequence[Grid]
+    figures: Callable[[], Sequence[Figure]] = list
+
+
+def sections(header: RunHeader, judgement: Judgement) -> list[Section]:
+    """Return the sections of the script experiments that were measured, in the order of the plan."""
+    made = []
+    for rounds in header.plan.scripts:
+        summaries = [each for each in judgement.scripts if each.experiment == rounds.experiment]
+        if summaries:
+            made.append(import_module(f"iobound.report.scripts.{rounds.experiment}").section(header, judgement, summaries))
+    return made
+
+
+def claims(judgement: Judgement, experiment: str) -> Grid | None:
+    """Return what was published beside what was measured here, and what follows; ``None`` where nothing was claimed."""
+    of = [claim for claim in judgement.claims if claim.experiment == experiment]
+    if not of:
+        return None
+    rows = [[claim.statement, words.published(claim), _here(claim), words.outcome(claim), claim.because] for claim in of]
+    return Grid("Published, and here", ["published statement", "published", "here", "and so", "because"], rows, numbers=(1, 2))
+
+
+def _here(claim: ClaimResult) -> str:
+    return words.interval(claim.here, "x" if claim.unit in {"x", "ratio"} else "") if claim.here else "–"
+
+
+def rows(summaries: Sequence[AnySummary], columns: dict[str, Callable[[AnySummary], str]]) -> list[list[str]]:
+    """Return a row of text for each summary."""
+    return [[column(each) for column in columns.values()] for each in summaries]
