@@ -66,7 +66,7 @@ class _Experiment:
         started, longest = time.monotonic(), 0.0
         why: EndReason = "launches"
         try:
-            for launch in range(self.first, self.first + self.rounds.rounds):
+            for launch in range(self.first, self.rounds.rounds):
                 began = time.monotonic()
                 if launch > self.first and began - started + longest > self.rounds.budget_s:
                     why = "budget"
@@ -89,7 +89,7 @@ class _Experiment:
         for number, (id_, control) in enumerate(order(contenders, 1, self.session.plan.seed, launch)):
             if id_ in self.broken:
                 continue
-            share = (launch - self.first + number / len(contenders)) / self.rounds.rounds
+            share = (launch + number / len(contenders)) / self.rounds.rounds
             spent = (time.monotonic() - started) / self.rounds.budget_s
             self.session.progress(f"{self.rounds.experiment}: {id_}", min(1.0, max(share, spent)))
             turn = Turn(launch, control, self.session.plan.seed, self.session.plan.quick)
