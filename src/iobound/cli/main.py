@@ -19,7 +19,7 @@ from iobound.errors import IoboundError, LabError
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-HIDDEN = {"main", "options", "progress", "stages"}  # what the commands share
+HIDDEN = {"main", "options", "progress", "stages"}  # what the commands share; subcommands have a "_" in their name
 
 
 class Commands(click.Group):
@@ -27,7 +27,8 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return sorted(module.name for module in pkgutil.iter_modules(cli.__path__) if module.name not in HIDDEN)
+        modules = (module.name for module in pkgutil.iter_modules(cli.__path__))
+        return sorted(name for name in modules if name not in HIDDEN and "_" not in name)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Import the command called `name`."""
