@@ -99,6 +99,13 @@ class Service(Protocol):
         """Make the data of `iobound.dataset` with `rows` items where it isn't there yet; return the URL for targets."""
         ...
 
+    def scratch(self, purpose: str) -> str:
+        """Make an empty database of ours, in place of the last one for the same `purpose` (a word); return its URL for targets.
+
+        It is dropped when the service is closed, and `clean` knows it. In a cache, targets keep to keys under ``iobound:``.
+        """
+        ...
+
     def empty_entries(self, url: str) -> None:
         """Remove all rows that targets inserted."""
         ...

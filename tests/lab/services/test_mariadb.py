@@ -196,3 +196,18 @@ def test_users_with_few_privileges_and_with_none(mariadb, url, client):
         pytest.raises(LabError, match=r"failed to make a database of 5 rows: .*denied"),
     ):
         service.dataset(5)
+
+
+def test_scratch_is_empty_each_time_and_goes_with_the_service(mariadb, url, client):
+    server = urls.with_database(url, "")
+    with Service.start(ServiceOptions(url=server)) as service, client.cursor() as cursor:
+        for _ in range(2):
+            name = urls.database(service.scratch("load"))
+            cursor.execute(f"SHOW TABLES FROM {name}")
+            assert cursor.fetchall() == ((module.MARK_TABLE,),)
+            cursor.execute(f"CREATE TABLE {name}.load_ (id INT)")
+        assert urls.database(service.scratch("other")) != name
+        assert name in Service.clean(server).in_use
+    with client.cursor() as cursor:
+        cursor.execute("SHOW DATABASES LIKE %s", [name])
+        assert cursor.fetchall() == ()

@@ -257,3 +257,18 @@ def test_clean_drops_a_database_of_one_killed_right_after_creating_it(running):
         found = Service.clean(url)
         assert found.dropped == ["iobound_0123456789ab"]
         connection.execute("DROP DATABASE iobound_ba9876543210")
+
+
+def test_scratch_is_empty_each_time_and_goes_with_the_service(postgresql, url):
+    server = urls.with_database(url, "postgres")
+    with Service.start(ServiceOptions(url=server)) as service:
+        for _ in range(2):
+            scratch = service.scratch("load")
+            with psycopg.connect(scratch) as other:
+                assert other.execute("SELECT count(*) FROM pg_stat_user_tables").fetchall() == [(0,)]
+                other.execute("CREATE TABLE load (id integer)")
+        assert service.scratch("other") != scratch
+        assert any(urls.database(scratch) in name for name in Service.clean(server).in_use)
+    with psycopg.connect(server) as admin:
+        left = admin.execute("SELECT count(*) FROM pg_database WHERE datname = %s", [urls.database(scratch)]).fetchall()
+    assert left == [(0,)]

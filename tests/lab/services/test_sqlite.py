@@ -71,3 +71,12 @@ def test_nothing_stays_behind_and_a_url_is_refused(sqlite):
     assert not folder.exists()
     with pytest.raises(UsageError, match="takes no URL"):
         Service.start(ServiceOptions(url="sqlite:////x"))
+
+
+def test_scratch_is_empty_each_time(sqlite):
+    for _ in range(2):
+        scratch = sqlite.scratch("load")
+        with sqlite3.connect(path(scratch)) as other:
+            assert other.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            other.execute("CREATE TABLE load (id integer)")
+    assert sqlite.scratch("other") != scratch

@@ -133,3 +133,17 @@ def test_a_server_without_an_empty_database_is_refused(valkey):
         for other in others:
             other.flushdb()
             other.close()
+
+
+def test_scratch_is_empty_each_time_and_goes_with_the_service(valkey, client):
+    server = valkey.dataset(1).rpartition("/")[0]
+    with Service.start(ServiceOptions(url=server)) as service:
+        for _ in range(2):
+            scratch = service.scratch("load")
+            with redis.Redis.from_url(scratch) as other:
+                assert other.keys() == [module.MARK_KEY.encode()]
+                other.set("iobound:load", "1")
+        assert service.scratch("other") != scratch
+        database = f"database {scratch.rpartition('/')[2]}"
+        assert database in Service.clean(server).in_use
+    assert f"db{scratch.rpartition('/')[2]}" not in client.info("keyspace")

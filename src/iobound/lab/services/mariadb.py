@@ -145,11 +145,9 @@ class Service:
     def dataset(self, rows: int) -> str:
         """Make a database with `rows` items where it isn't there yet; return its URL."""
         if rows not in self._datasets:
-            name = f"{self._token}_{rows}"
-            database = _identifier(name)
+            url = self.scratch(str(rows))
+            database = _identifier(urls.database(url))
             what = f"make a database of {rows} rows"
-            self._query(what, f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
-            self._query(what, f"CREATE TABLE {database}.{MARK_TABLE} (id INT PRIMARY KEY) COMMENT = %s", MARK)
             columns = "name VARCHAR(64) NOT NULL, quantity INTEGER NOT NULL"
             self._query(what, f"CREATE TABLE {database}.item (id INTEGER PRIMARY KEY, {columns}) ENGINE = InnoDB")
             self._query(
@@ -159,8 +157,18 @@ class Service:
             if values:
                 self._query(what, f"INSERT INTO {database}.item VALUES " + ", ".join(["%s"] * rows), *values)
             self._query(what, f"ANALYZE TABLE {database}.item")
-            self._datasets[rows] = urls.with_database(self._url, name)
+            self._datasets[rows] = url
         return self._datasets[rows]
+
+    def scratch(self, purpose: str) -> str:
+        """Make a database that is empty but for our mark, in place of the last one for `purpose`; return its URL."""
+        name = f"{self._token}_{purpose}"
+        database = _identifier(name)
+        what = "make an empty database"
+        self._query(what, f"DROP DATABASE IF EXISTS {database}")
+        self._query(what, f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
+        self._query(what, f"CREATE TABLE {database}.{MARK_TABLE} (id INT PRIMARY KEY) COMMENT = %s", MARK)
+        return urls.with_database(self._url, name)
 
     def empty_entries(self, url: str) -> None:
         """Remove all rows that targets inserted; raises `LabError` where a target keeps them locked for 5 s."""

@@ -158,6 +158,14 @@ class Service:
             self._datasets[rows] = url
         return self._datasets[rows]
 
+    def scratch(self, purpose: str) -> str:
+        """Make an empty database, in place of the last one for `purpose`; return its URL."""
+        name = f"{self._token}_{purpose}"
+        with _connected(self._url) as admin, _explaining(self._url, "drop a database"):
+            _drop_database(admin, name)
+        self._create(name)
+        return urls.with_database(self._url, name)
+
     def empty_entries(self, url: str) -> None:
         """Remove all rows that targets inserted; raises `LabError` where a target keeps them locked for 5 s."""
         with _connected(url) as connection, _explaining(url, "empty the table entry"):

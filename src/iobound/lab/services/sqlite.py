@@ -75,8 +75,8 @@ class Service:
         path = self._folder / f"items-{rows}.db"
         url = f"sqlite:///{path}"
         if not path.exists():
+            self._create(path)
             with _connected(url) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(
                     "CREATE TABLE item (id INTEGER PRIMARY KEY, name VARCHAR(64) NOT NULL, quantity INTEGER NOT NULL);"
                     "CREATE TABLE entry (id INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -85,6 +85,19 @@ class Service:
                 connection.executemany("INSERT INTO item VALUES (:id, :name, :quantity)", dataset.items(rows))
                 connection.commit()
                 connection.execute("ANALYZE")
+        return url
+
+    def scratch(self, purpose: str) -> str:
+        """Make an empty database, in place of the last one for `purpose`; return its URL."""
+        path = self._folder / f"{purpose}.db"
+        for old in self._folder.glob(f"{path.name}*"):  # and its log and shared memory
+            old.unlink()
+        return self._create(path)
+
+    def _create(self, path: Path) -> str:
+        url = f"sqlite:///{path}"
+        with _connected(url) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
         return url
 
     def empty_entries(self, url: str) -> None:

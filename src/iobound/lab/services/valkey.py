@@ -30,7 +30,8 @@ from iobound.lab.scratch import Scratch
 from iobound.lab.service import Activity, Counters, Leftovers, ServiceOptions, median_us
 from iobound.records import ServiceInfo
 
-MARK_KEY = "iobound:mark"
+OUR_KEYS = "iobound:"
+MARK_KEY = f"{OUR_KEYS}mark"
 MARK = "Made by iobound for a measurement; safe to delete, with key:1 to key:100."
 ENTRIES = dict(dataset.cache_entry(number) for number in range(1, dataset.CACHE_ENTRIES + 1))
 
@@ -56,14 +57,15 @@ class Service:
         self._source = source
         self._pids = pids
         self._filled = False
-        token = f"iobound-{secrets.token_hex(6)}"
+        self._scratch: dict[str, str] = {}
+        self._token = token = f"iobound-{secrets.token_hex(6)}"
         if source == "url":
             url = _claim(url, token)
         self._url = url
         self._client = _connect(url, client_name=token)
         exits.callback(self._client.close)
         if source == "url":
-            exits.callback(_delete_ours, self._client, url)
+            exits.callback(self._delete)
         self._exits = exits.pop_all()  # from here on it's ours to close
 
     @classmethod
@@ -124,6 +126,18 @@ class Service:
             self._filled = True
         return self._url
 
+    def scratch(self, purpose: str) -> str:
+        """Take an empty logical database for `purpose`, or empty the one taken before; return its URL.
+
+        Raises `LabError` where the server has none left.
+        """
+        if purpose not in self._scratch:
+            self._scratch[purpose] = _claim(self._url, self._token)
+        url = self._scratch[purpose]
+        with _explaining(url, "delete our keys"):
+            _delete_targets(_connect(url))
+        return url
+
     def empty_entries(self, url: str) -> None:
         """Do nothing: targets insert nothing here."""
 
@@ -166,6 +180,10 @@ class Service:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _delete(self) -> None:
+        for url in (self._url, *self._scratch.values()):
+            _delete_ours(_connect(url), url)
 
 
 def _connect(url: str, client_name: str | None = None) -> Any:
@@ -223,7 +241,15 @@ def _claim(url: str, token: str) -> str:
 
 def _delete_ours(client: Any, url: str) -> None:
     with _explaining(url, "delete our keys"):
+        _delete_targets(client)
         client.delete(*ENTRIES, MARK_KEY)
+
+
+def _delete_targets(client: Any) -> None:
+    """Delete what targets set in a database of ours."""
+    keys = [key for key in client.scan_iter(f"{OUR_KEYS}*", count=1000) if key != MARK_KEY]
+    if keys:
+        client.delete(*keys)
 
 
 def _find_binary() -> tuple[str, str]:
