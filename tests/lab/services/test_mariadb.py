@@ -193,7 +193,7 @@ def test_users_with_few_privileges_and_with_none(mariadb, url, client):
         assert service.counters(data) is not None
     with (
         Service.start(ServiceOptions(url=f"mysql://nothing:secret@127.0.0.1:{port}/")) as service,
-        pytest.raises(LabError, match=r"failed to make a database of 5 rows: .*denied"),
+        pytest.raises(LabError, match=r"failed to make a database: .*denied"),
     ):
         service.dataset(5)
 

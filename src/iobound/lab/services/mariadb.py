@@ -164,7 +164,7 @@ class Service:
         """Make a database that is empty but for our mark, in place of the last one for `purpose`; return its URL."""
         name = f"{self._token}_{purpose}"
         database = _identifier(name)
-        what = "make an empty database"
+        what = "make a database"
         self._query(what, f"DROP DATABASE IF EXISTS {database}")
         self._query(what, f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
         self._query(what, f"CREATE TABLE {database}.{MARK_TABLE} (id INT PRIMARY KEY) COMMENT = %s", MARK)
