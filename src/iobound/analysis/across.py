@@ -71,7 +71,7 @@ def changes(first: tuple[Judgement, list[Observation]], second: tuple[Judgement,
             Change(
                 cell=cell.id,
                 target=cell.target,
-                workload=cell.workload,
+                workload=cell.asked,
                 view=cell.view,
                 metric=metric,
                 ratio=ratio,

@@ -5,10 +5,11 @@ The first line of this table that applies is the answer. CPU is in cores: 1.0 is
 ================  =====================================================================================================
 errors            more than 1 % of the requests failed, or nothing was answered
 noise             no block was quiet
-generator         its busiest process used 0.9 of a core; or it sent 0.95 of what it reaches against a null server; or it
-                  sent less than 0.95 of the rate, later than answers take, while connections were free; or the cores
-                  that it shares are saturated and its part is the largest. Not so where the target's cores are saturated
-                  beyond doubt (0.95): then waiting for the target is all that a faster generator could do.
+generator         its busiest process used 0.9 of a core, or the relay of an injected round-trip time did; or it sent 0.95 of
+                  what it reaches against a null server; or it sent less than 0.95 of the rate, later than answers take,
+                  while connections were free; or the cores that it (or the relay) shares are saturated and its part is the
+                  largest. Not so where the target's cores are saturated beyond doubt (0.95): then waiting for the target is
+                  all that a faster generator could do.
 target-cpu        the target used 0.9 of its cores, or of one core for each of its processes, if those are fewer (Python code of
                   one process runs on one core at a time); or shares saturated cores and its part is the largest
 database-cpu      the service used 0.9 of its cores; or shares saturated cores with the generator and its part is the larger
@@ -17,7 +18,8 @@ database-locks    half of the sessions that could be at work waited for a lock
 pool              0.9 of the pool's connections were in use (executing, or their statement on the way), and at least 1.1
                   times as many requests wanted one
 workers           at least 1.1 requests were in flight for each worker or thread: the others queued at the server
-network           the round trips of its statements are half of the response time
+network           the round trips to the service are half of the response time: as many as a relay counted, else one for each
+                  statement, each as long as a ping and the injected round-trip time
 generator         closed loop: more than a tenth of the connections were between an answer and the next request, which is the
                   generator's part (or the user's who thinks), while nothing was saturated
 concurrency       nothing was saturated and 0.9 of the connections waited for answers: only more load would give more; or an
@@ -65,7 +67,8 @@ class Evidence:
     `target_shares`, whether the others run on its `target_cores` too.
 
     The service: `database_cpu`, 0 where none takes part; `database_cores`, what it may use; `together`, whether it shares those
-    with the generator; `active` and `lock_waits`, mean sessions that execute, or wait for locks; `ping_us`, a round trip to it.
+    with the generator; `active` and `lock_waits`, mean sessions that execute, or wait for locks; `ping_us`, a round trip to it,
+    to which `rtt_ms` is added by a relay; `round_trips_per_request`, as the relay counted them, and `relay_cpu`, what it took.
 
     `quota`: cores that all together may use.
     """
@@ -98,6 +101,9 @@ class Evidence:
     pool: int | None = None
     statements_per_request: float | None = None
     ping_us: float | None = None
+    rtt_ms: float = 0.0
+    round_trips_per_request: float | None = None
+    relay_cpu: float | None = None
 
     @property
     def occupied(self) -> float | None:
@@ -115,6 +121,12 @@ class Evidence:
         return min(known) if self.occupied is not None else None
 
     @property
+    def trips_ms(self) -> float | None:
+        """How long a request is on the way to the service and back, over all its round trips."""
+        trips = self.statements_per_request if self.round_trips_per_request is None else self.round_trips_per_request
+        return None if not trips or self.ping_us is None else trips * (self.ping_us / 1e3 + self.rtt_ms)
+
+    @property
     def target_limit(self) -> int:
         """Cores that the target can use."""
         return min(self.target_cores, self.target_processes or self.target_cores)
@@ -122,7 +134,7 @@ class Evidence:
     @property
     def shared(self) -> Iterator[tuple[dict[str, float], float]]:
         """What shares cores: CPU by tenant (where it was seen), and how many cores they share."""
-        pair = {"generator": self.generator_cpu, "database": self.database_cpu}
+        pair = {"generator": self.generator_cpu, "relay": self.relay_cpu, "database": self.database_cpu}
         everything = {**pair, "target": self.target_cpu}
         if self.target_shares:
             yield _known(everything), self.target_cores
@@ -178,7 +190,9 @@ def _generator(e: Evidence) -> str | None:
     rate, ceiling = e.requests_per_second, e.generator_ceiling
     if rate is not None and ceiling is not None and rate >= CEILING * ceiling:
         return f"{rate:,.0f}/s is {rate / ceiling:.0%} of the {ceiling:,.0f}/s that the generator reaches here at all"
-    return _held_back(e) or _largest_of_shared(e, "generator")
+    if e.relay_cpu is not None and e.relay_cpu >= BUSY:
+        return f"the relay of the injected round-trip time used {e.relay_cpu:.0%} of its core{_while_target(e)}"
+    return _held_back(e) or _largest_of_shared(e, "generator") or _largest_of_shared(e, "relay")
 
 
 def _held_back(e: Evidence) -> str | None:
@@ -244,7 +258,7 @@ def _locks(e: Evidence) -> str | None:
 def _pool(e: Evidence) -> str | None:
     if not e.pool or e.active is None or e.callers is None or e.callers < QUEUEING * e.pool:
         return None
-    travelling = (e.requests_per_second or 0) * (e.statements_per_request or 0) * (e.ping_us or 0) / 1e6
+    travelling = (e.requests_per_second or 0) * (e.trips_ms or 0) / 1e3
     used = min(e.active + travelling, e.pool)
     if used < POOLED * e.pool or not _idle(e):
         return None
@@ -260,15 +274,15 @@ def _workers(e: Evidence) -> str | None:
 
 
 def _network(e: Evidence) -> str | None:
-    if not e.statements_per_request or e.ping_us is None or not e.response_ms:
+    trips_ms = e.trips_ms
+    if trips_ms is None or not e.response_ms or trips_ms < ROUND_TRIPS * e.response_ms:
         return None
-    trips_ms = e.statements_per_request * e.ping_us / 1e3
-    if trips_ms < ROUND_TRIPS * e.response_ms:
-        return None
-    return (
-        f"{e.statements_per_request:.1f} statements x {e.ping_us:,.0f} us to the service and back "
-        f"are {trips_ms / e.response_ms:.0%} of the response time"
-    )
+    if e.round_trips_per_request is None:
+        trips = f"{e.statements_per_request:.1f} statements"
+    else:
+        trips = f"{e.round_trips_per_request:.1f} round trips"
+    each = f"{(e.ping_us or 0) / 1e3 + e.rtt_ms:,.2f} ms" if e.rtt_ms else f"{e.ping_us:,.0f} us"
+    return f"{trips} x {each} to the service and back are {trips_ms / e.response_ms:.0%} of the response time"
 
 
 def _between_requests(e: Evidence) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from iobound.analysis import laws, statistics
 from iobound.analysis.bound_by import ERRORS, Evidence, decide, overloaded
-from iobound.analysis.evidence import evidence, statements
+from iobound.analysis.evidence import evidence, round_trips, statements
 from iobound.analysis.launches import Blocks, Launch, gather, generator_s, target_block_s
 from iobound.analysis.observed import Observed
 from iobound.analysis.progress import progress
@@ -88,6 +88,8 @@ def _summary(
         noisy_blocks=len(trials) - len(quiet.trials),
         percentile_curve=quiet.latencies.curve() if measured else None,
         progress=progress(quiet.trials),
+        rtt_ms=cell.rtt_ms,
+        round_trips_per_request=quiet.per_request(round_trips),
     )
 
 

@@ -49,6 +49,9 @@ def evidence(cell: Cell, trials: Sequence[Trial], environment: Environment) -> E
         pool=workers * pool if pool else None,
         statements_per_request=blocks.per_request(statements),
         ping_us=services[cell.service].ping_us if cell.service in services else None,
+        rtt_ms=cell.rtt_ms,
+        round_trips_per_request=blocks.per_request(round_trips),
+        relay_cpu=blocks.cores(lambda trial: trial.cpu.relay_block_s),
     )
 
 
@@ -61,6 +64,11 @@ def number(ran: Mapping[str, str], label: str) -> int | None:
 def statements(trial: Trial) -> int | None:
     """Count the data statements of a block."""
     return sum(trial.service.statements.values()) if trial.service else None
+
+
+def round_trips(trial: Trial) -> int | None:
+    """Count the round trips of a block between target and service, where a relay saw them."""
+    return trial.service.round_trips if trial.service else None
 
 
 def _database_cpu(cell: Cell, blocks: Blocks) -> float | None:

@@ -172,12 +172,12 @@ def locust_ratio(results: Results, pair: Pair) -> float | None:
 def _production(results: Results, pair: Pair) -> tuple[str, Interval] | None:
     """Return the ratio of an asynchronous framework to Flask on a server for production, on the same workload, if measured."""
     named = {cell.id: cell.target for cell in results.cells if cell.view == "capacity" and cell.engine == OWN}
-    workloads = {cell.id: cell.workload for cell in results.cells}
+    asked = {cell.id: cell.asked for cell in results.cells}
     for ratio in results.ratios:
         contender, baseline = named.get(ratio.cell, ""), named.get(ratio.baseline, "")
         composed = baseline.startswith("flask/gunicorn") and contender.split("/")[0] in {"starlette", "aiohttp", "fastapi"}
         ranked = ratio.verdict != "not-ranked" and ratio.ratio is not None
-        if composed and ranked and ratio.ratio and workloads[ratio.cell] == pair.workload:
+        if composed and ranked and ratio.ratio and asked[ratio.cell] == pair.workload:
             return f"{contender} against {baseline}", ratio.ratio
     return None
 

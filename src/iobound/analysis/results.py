@@ -64,10 +64,10 @@ class Results:
         return set(targets) <= {program(cell.target) for cell in self.header.plan.cells}
 
     def find(self, target: str, workload: str, *, engine: str, concurrency: int) -> CellSummary | None:
-        """Return the capacity of `target`, whatever service it ran on (``target@service``)."""
+        """Return the capacity of `target`, whatever service it ran on (``target@service``), if without an injected delay."""
         wanted = ("capacity", workload, engine, concurrency)
         for cell in self.cells:
-            if (cell.view, cell.workload, cell.engine, cell.concurrency) == wanted and program(cell.target) == target:
+            if (cell.view, cell.asked, cell.engine, cell.concurrency) == wanted and program(cell.target) == target:
                 return cell
         return None
 

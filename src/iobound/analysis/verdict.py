@@ -42,15 +42,15 @@ def verdict(results: Results, claims: Sequence[ClaimResult]) -> str:
 
 
 def _told(results: Results) -> list[Comparison]:
-    """Choose the capacity comparisons that are told: of each experiment and workload the one nearest to ten connections."""
+    """Choose the capacity comparisons that are told: of each experiment and what is asked the one nearest to ten."""
     plan = results.header.plan
     views = {cell.id: cell for cell in plan.cells}
-    chosen: dict[tuple[str, str], Comparison] = {}
+    chosen: dict[tuple[str, str, float], Comparison] = {}
     for comparison in plan.comparisons:
         base = views[comparison.baseline]
         if base.view != "capacity" or base.engine != OWN:
             continue
-        key = (base.experiment, str(base.workload))
+        key = (base.experiment, str(base.workload), base.rtt_ms)
         held = chosen.get(key)
         if held is None or abs(base.concurrency - USERS) < abs(views[held.baseline].concurrency - USERS):
             chosen[key] = comparison
@@ -121,7 +121,8 @@ def _comparison(comparison: Comparison, results: Results) -> list[str]:
         told = [f"{_short(base)} answers {at_least}{estimated(base.requests_per_second)} requests a second"]
     question = QUESTIONS.get(base.workload.partition(":")[0], base.workload)
     published = ", as published" if PUBLISHED in base.target else ""
-    return [f"{question}{published}: {'; '.join([*told, *_bounds(list(summaries.values()))])}."]
+    over = f" over {base.rtt_ms:g} ms" if base.rtt_ms else ""
+    return [f"{question}{over}{published}: {'; '.join([*told, *_bounds(list(summaries.values()))])}."]
 
 
 def _short(cell: CellSummary) -> str:

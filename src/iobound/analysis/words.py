@@ -25,7 +25,7 @@ def name(cell: CellSummary) -> str:
     """Call a cell by its target and what sets it apart: ``flask/werkzeug (sql-list, 10 connections)``."""
     load = f"{cell.rate:,.0f}/s" if cell.rate else f"{cell.concurrency} connection{'s' * (cell.concurrency != 1)}"
     engine = "" if cell.engine == "iobound" else f", by {cell.engine}"
-    return f"{cell.target} ({cell.workload}, {load}{engine})"
+    return f"{cell.target} ({cell.asked}, {load}{engine})"
 
 
 def bound_by(value: BoundBy, count: int = 1) -> str:

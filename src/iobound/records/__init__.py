@@ -463,6 +463,11 @@ class CellSummary(Record, frozen=True):
     rtt_ms: float = 0.0
     round_trips_per_request: float | None = None
 
+    @property
+    def asked(self) -> str:
+        """The workload, and over which round-trip time: only where these are the same may cells be set side by side."""
+        return f"{self.workload} over {self.rtt_ms:g} ms" if self.rtt_ms else self.workload
+
 
 class Ratio(Record, frozen=True):
     """A contender against its baseline. `verdict` is ``faster``, ``slower``, ``tie`` or ``not-ranked`` (with the reason)."""

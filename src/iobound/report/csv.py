@@ -9,11 +9,11 @@ from pathlib import PurePath
 from iobound.records import CellSummary, Interval, Judgement, RunHeader
 
 FACTS = [
-    *("experiment", "comparison", "target", "workload", "view", "concurrency", "rate", "engine", "service"),
+    *("experiment", "comparison", "target", "workload", "view", "concurrency", "rate", "engine", "service", "rtt_ms"),
     *("valid", "invalid_because", "at_least", "bound_by", "bound_because", "launches", "blocks", "noisy_blocks"),
 ]
 COUNTS = [
-    *("statements_per_request", "transaction_control_per_request", "rows_per_request"),
+    *("statements_per_request", "transaction_control_per_request", "rows_per_request", "round_trips_per_request"),
     *("active_at_service", "target_utilisation", "generator_utilisation"),
 ]
 LATENCIES = ["p50", "p90", "p99", "p99.9", "max", "mean"]

@@ -10,10 +10,10 @@ from iobound.report import words
 
 @dataclass(frozen=True)
 class Group:
-    """The cells of one experiment and one workload, in the order of the plan."""
+    """The cells of one experiment that are asked the same (a workload over a round-trip time), in the order of the plan."""
 
     experiment: str
-    workload: str
+    asked: str
     questions: list[str]
     cells: list[CellSummary]
     controls: list[Control]
@@ -21,13 +21,13 @@ class Group:
     @property
     def key(self) -> tuple[str, str]:
         """Return what tells this group from the others of a run."""
-        return self.experiment, self.workload
+        return self.experiment, self.asked
 
     @property
     def title(self) -> str:
-        """Return the question that the cells answer, and the workload."""
+        """Return the question that the cells answer, and what they are asked."""
         question = "; ".join(self.questions) or self.experiment
-        return f"{question[0].upper()}{question[1:]} ({self.workload})"
+        return f"{question[0].upper()}{question[1:]} ({self.asked})"
 
     def of(self, view: View) -> list[CellSummary]:
         """Return the cells of one view."""
@@ -72,13 +72,13 @@ def group(judgement: Judgement, plan: Plan) -> list[Group]:
     """Return the groups of a judgement in the order of the plan."""
     questions = {comparison.id: comparison.question for comparison in plan.comparisons}
     groups = []
-    for experiment, workload in dict.fromkeys((cell.experiment, cell.workload) for cell in judgement.cells):
-        cells = [c for c in judgement.cells if (c.experiment, c.workload) == (experiment, workload)]
+    for experiment, asked in dict.fromkeys((cell.experiment, cell.asked) for cell in judgement.cells):
+        cells = [c for c in judgement.cells if (c.experiment, c.asked) == (experiment, asked)]
         comparisons = list(dict.fromkeys(cell.comparison for cell in cells))
         groups.append(
             Group(
                 experiment=experiment,
-                workload=workload,
+                asked=asked,
                 questions=list(dict.fromkeys(questions[name] for name in comparisons if questions.get(name))),
                 cells=cells,
                 controls=[control for control in judgement.controls if control.comparison in comparisons],

@@ -253,7 +253,7 @@ def evidence(value: Evidence, cell: CellSummary | None) -> str:
     """Write what was observed beside the threshold it was held against."""
     observed = "not observed" if value.observed is None else f"{count(value.observed)} {value.unit}".rstrip()
     threshold = "" if value.threshold is None else f" (threshold {count(value.threshold)})"
-    where = "" if value.cell is None else f", {value.cell}" if cell is None else f", {cell.target} on {cell.workload}"
+    where = "" if value.cell is None else f", {value.cell}" if cell is None else f", {cell.target} on {cell.asked}"
     return f"{value.what}: {observed}{threshold}{where}"
 
 
@@ -262,7 +262,8 @@ def asked(cell: Cell | None) -> str:
     if cell is None:
         return "–"
     engine = "" if cell.engine == "iobound" else f", {cell.engine}"
-    return f"{cell.workload}, {cell.view}, {connections(cell.concurrency)}{engine}"
+    over = f" over {cell.rtt_ms:g} ms" if cell.rtt_ms else ""
+    return f"{cell.workload}{over}, {cell.view}, {connections(cell.concurrency)}{engine}"
 
 
 def connections(number: int) -> str:

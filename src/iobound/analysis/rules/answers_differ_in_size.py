@@ -23,7 +23,7 @@ def judge(results: Results) -> Finding:
     unequal = [(cell, mine, other) for cell, mine, other in pairs if abs(mine - other) > max(HEADERS, SHARE * max(mine, other))]
     if not unequal:
         return Finding(rule=RULE, status="absent", statement="Answers are equally long, but for their headers.")
-    told = [f"{cell.target} on {cell.workload} ({figure(mine)} against {figure(other)})" for cell, mine, other in unequal]
+    told = [f"{cell.target} on {cell.asked} ({figure(mine)} against {figure(other)})" for cell, mine, other in unequal]
     return Finding(
         rule=RULE,
         status="present",

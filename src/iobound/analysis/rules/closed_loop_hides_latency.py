@@ -30,7 +30,7 @@ def judge(results: Results) -> Finding:
         statement = "In no target is the 99th percentile of the open loop much above that of the closed loop."
         return Finding(rule=RULE, status="absent", statement=statement, evidence=evidence)
     told = [
-        f"{opened.target} on {opened.workload} ({figure(_p99(opened))} ms against {figure(_p99(closed))} ms)"
+        f"{opened.target} on {opened.asked} ({figure(_p99(opened))} ms against {figure(_p99(closed))} ms)"
         for opened, closed, _ in hiding
     ]
     return Finding(
@@ -49,4 +49,4 @@ def _p99(cell: CellSummary) -> float:
 
 
 def _what(cell: CellSummary) -> tuple[str, str, int, str]:
-    return (cell.target, cell.workload, cell.concurrency, cell.engine)
+    return (cell.target, cell.asked, cell.concurrency, cell.engine)

@@ -29,7 +29,7 @@ def judge(results: Results) -> Finding:
     if not idle:
         statement = "The services were as busy as connections, workers and pools allow."
         return Finding(rule=RULE, status="absent", statement=statement, evidence=evidence)
-    told = [f"{cell.target} on {cell.workload} ({active:.1f} of {limit})" for cell, active, limit in idle]
+    told = [f"{cell.target} on {cell.asked} ({active:.1f} of {limit})" for cell, active, limit in idle]
     return Finding(
         rule=RULE,
         status="present",

@@ -15,9 +15,10 @@ MOST = 0.5  # of the targets, or of the response time
 def judge(results: Results) -> Finding:
     """Count the targets whose limit was CPU where they answered most; show how much of an unhurried response time was CPU.
 
-    Workloads in which the service is asked to sleep are left out: they wait because they are told to.
+    Workloads in which the service is asked to sleep are left out, and injected round-trip times: they wait because they are
+    told to.
     """
-    at_work = [cell for cell in results.own if cell.service and not cell.workload.startswith("db-wait")]
+    at_work = [cell for cell in results.own if cell.service and not cell.rtt_ms and not cell.workload.startswith("db-wait")]
     capacity = _fullest(cell for cell in at_work if cell.view == "capacity" and not cell.at_least)
     if not capacity:
         return Finding(rule=RULE, status="not-measured", statement="No cell with a database or cache says what bound it.")
@@ -54,7 +55,7 @@ def _fullest(cells: Iterable[CellSummary]) -> list[CellSummary]:
     """Return of each target and workload the cell with the most requests a second, whatever its connections."""
     most: dict[tuple[str, str], CellSummary] = {}
     for cell in sorted(cells, key=lambda cell: cell.requests_per_second.estimate if cell.requests_per_second else 0.0):
-        most[cell.target, cell.workload] = cell
+        most[cell.target, cell.asked] = cell
     return list(most.values())
 
 
@@ -72,4 +73,4 @@ def _told(cell: CellSummary) -> str | None:
         return None
     service = "" if cpu.database is None else f" and {figure(cpu.database.estimate)} us"
     target = cpu.target_user.estimate + cpu.target_system.estimate
-    return f"{cell.target} on {cell.workload} {figure(target)} us{service}"
+    return f"{cell.target} on {cell.asked} {figure(target)} us{service}"

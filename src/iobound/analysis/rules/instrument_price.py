@@ -48,5 +48,5 @@ def _prices(results: Results) -> dict[str, Interval]:
         probed = results.observed.launches(comparison, cell.id)
         pair = statistics.paired(means(probed, "requests_per_second"), means(gather(trials), "requests_per_second"))
         if pair is not None and pair.launches > 1:
-            found[f"{cell.target} on {cell.workload} at {cell.concurrency} connections"] = pair.interval()
+            found[f"{cell.target} on {cell.asked} at {cell.concurrency} connections"] = pair.interval()
     return found

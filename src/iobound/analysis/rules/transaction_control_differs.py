@@ -23,7 +23,7 @@ def judge(results: Results) -> Finding:
     apart = [(cell, mine, other) for cell, mine, other in pairs if abs(mine - other) > APART]
     if not apart:
         return Finding(rule=RULE, status="absent", statement="All contenders send as many transaction commands.")
-    told = [f"{cell.target} on {cell.workload} ({mine:.1f} a request against {other:.1f})" for cell, mine, other in apart]
+    told = [f"{cell.target} on {cell.asked} ({mine:.1f} a request against {other:.1f})" for cell, mine, other in apart]
     return Finding(
         rule=RULE,
         status="present",
