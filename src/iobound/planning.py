@@ -55,6 +55,11 @@ class Question:
     def __add__(self, other: Question) -> Question:
         return Question([*self.comparisons, *other.comparisons], [*self.cells, *other.cells], [*self.scripts, *other.scripts])
 
+    @property
+    def rtts(self) -> set[float]:
+        """The round-trip times to services that it is asked over."""
+        return {cell.rtt_ms for cell in (*self.cells, *(cell for rounds in self.scripts for cell in rounds.cells))}
+
 
 NOTHING = Question()
 
@@ -155,6 +160,12 @@ def chosen(experiment: str, choice: Choice) -> Question:
 def over_network(name: str | None) -> bool:
     """Tell whether the service called `name` has a server, so that there is a way to it."""
     return name is not None and service.find(name).flag is not None
+
+
+def repetition(cells: Sequence[Cell]) -> float:
+    """Return how many times as many cells these are as they would be over one round-trip time."""
+    asked = {(cell.target, cell.workload, cell.view, cell.concurrency, cell.engine) for cell in cells}
+    return len(cells) / len(asked) if asked else 1.0
 
 
 def estimate_s(plan: Plan) -> float:

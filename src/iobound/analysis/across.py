@@ -27,6 +27,7 @@ def must_agree(header: RunHeader) -> Facts:
         "environment.cores": environment.cores,
         "environment.target_cores": environment.target_cores,
         "environment.shared_cores": environment.shared_cores,
+        "environment.jitter_ms": environment.jitter_ms,
         "plan.block_s": header.plan.block_s,
         **{f"environment.services.{service.name}.version": service.version for service in environment.services},
         **{

@@ -22,10 +22,11 @@ from iobound.errors import UsageError, nearest
 from iobound.lab import catalogue, service
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
-from iobound.planning import NOTHING, Choice, estimate_s
+from iobound.planning import NOTHING, Choice, estimate_s, repetition
 from iobound.records import Plan
 
-WITH_RESUME = {"resume", "as_json", "target_cores", "durable", *options.SERVICE_OPTIONS}  # the laboratory, not the plan
+# what is said of the laboratory, not of the plan
+WITH_RESUME = {"resume", "as_json", "target_cores", "durable", "jitter", *options.SERVICE_OPTIONS}
 KNOWN = sorted(module.name for module in pkgutil.iter_modules(experiments.__path__))
 TOUR = ["web", "equal"]
 FACTORS = {field.name for field in dataclasses.fields(Choice)} - {"quick", "first_available", "settings"}
@@ -41,6 +42,7 @@ FACTORS = {field.name for field in dataclasses.fields(Choice)} - {"quick", "firs
 )
 @click.option("--target-cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of the target.")
 @click.option("--durable", is_flag=True, help="Flush at commit, as in production.")
+@click.option("--jitter", type=options.Duration(), help="By how much the times of --rtt vary, up and down, e.g. 0.2ms.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--dry-run", is_flag=True, help="Print the plan and its time; measure nothing.")
 @click.option("--resume", type=click.Path(path_type=Path, exists=True), metavar="RUN", help="Continue an interrupted run.")
@@ -54,6 +56,7 @@ def command(
     precision: float,
     target_cores: int,
     durable: bool,
+    jitter: float | None,
     seed: int,
     dry_run: bool,
     resume: Path | None,
@@ -84,7 +87,8 @@ def command(
     if resumed is None:
         planned(lambda names: names[0])  # what is asked wrongly is told before anything is started
         runs.check_new(folder)
-    with MachineLock(), Laboratory(target_cores=target_cores, urls=urls, durable=durable) as laboratory, Bar() as progress:
+    lab = Laboratory(target_cores=target_cores, urls=urls, durable=durable, jitter_ms=(jitter or 0.0) * 1e3)
+    with MachineLock(), lab as laboratory, Bar() as progress:
         progress("starting services", 0)
         plan = resumed.header.plan if resumed else planned(laboratory.first_available)
         run = stages.measure(folder, plan, laboratory, catalogue.find, progress, resumed)
@@ -139,7 +143,13 @@ def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, pr
     question = sum(asked.values(), NOTHING)
     if not question.cells and not question.scripts:
         raise UsageError("nothing to measure: no chosen experiment asks these workloads; say of what with --targets")
-    web_s = sum(each.QUICK_BUDGET_S if choice.quick else each.BUDGET_S for each, of in asked.items() if of.cells)
+    if any(choice.rtt) and not any(question.rtts):
+        raise UsageError("--rtt: nothing that is measured here calls a service over a network; leave it out")
+    web_s = sum(
+        repetition(of.cells) * (each.QUICK_BUDGET_S if choice.quick else each.BUDGET_S)
+        for each, of in asked.items()
+        if of.cells
+    )
     stretch = budget / (web_s + sum(rounds.budget_s for rounds in question.scripts)) if budget else 1.0
     return Plan(
         experiments=[name_of(each) for each in chosen],

@@ -17,6 +17,7 @@ from iobound.errors import LabError, NoVerdict, UsageError
 from iobound.lab import host
 from iobound.lab.environments import environment as build_environment
 from iobound.lab.laboratory import Laboratory
+from iobound.lab.network.price import price
 from iobound.load import calibration
 from iobound.load.engine import DEFAULT
 from iobound.measure import scripts
@@ -45,6 +46,8 @@ def describe(laboratory: Laboratory, plan: Plan, targets: Targets) -> Environmen
         services=[service.info() for service in laboratory.services_of([*plan.cells, *scripted])],
         packages={**web_packages(plan, targets), **script_packages(plan)},
         ceilings=ceilings(laboratory, {cell.concurrency for cell in plan.cells}),
+        relay=price(placement) if any(cell.rtt_ms for cell in (*plan.cells, *scripted)) else None,
+        jitter_ms=laboratory.jitter_ms,
     )
 
 

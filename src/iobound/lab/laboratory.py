@@ -38,7 +38,7 @@ class Laboratory:
         self.services: dict[str, Service] = {}
         self._urls = urls or {}
         self._durable = durable
-        self._jitter_ms = jitter_ms
+        self.jitter_ms = jitter_ms
         self._relays: dict[tuple[Upstream, float], Relay] = {}
         self._missing: dict[str, LabError] = {}
         self._exits = ExitStack()
@@ -116,7 +116,7 @@ class Laboratory:
         """
         to = upstream.of(url)
         if (to, rtt_ms) not in self._relays:
-            started = Relay.start(to, rtt_ms, jitter_ms=self._jitter_ms, cpus=self.placement.others)
+            started = Relay.start(to, rtt_ms, jitter_ms=self.jitter_ms, cpus=self.placement.others)
             self._relays[to, rtt_ms] = self._exits.enter_context(started)
         return self._relays[to, rtt_ms]
 

@@ -218,7 +218,7 @@ class Environment(Record, frozen=True):
 
     `cores` are those we may use; `target_cores` hold the target alone unless `shared_cores` names what shares them.
     `quota` is the CPU quota over all of them, in cores. `packages` maps an environment's name to its installed versions.
-    `relay` is the price of injected round-trip times, where there are any.
+    `relay` is the price of injected round-trip times, where there are any, which vary by `jitter_ms`.
     """
 
     host: dict[str, str]
@@ -231,6 +231,7 @@ class Environment(Record, frozen=True):
     ceilings: list[Ceiling]
     quota: float | None = None
     relay: RelayPrice | None = None
+    jitter_ms: float = 0.0
 
 
 # --- raw observations -----------------------------------------------------------------------------------------------
