@@ -9,7 +9,7 @@ import pytest
 
 from iobound import workloads
 from iobound.errors import LabError, UsageError
-from iobound.lab import catalogue, environments
+from iobound.lab import catalogue, environments, interpreters
 from iobound.lab.catalogue import FOLDER, Catalogue
 from iobound.records import Workload
 
@@ -126,7 +126,7 @@ def test_a_published_program_on_each_service_and_interpreter():
 
 
 def test_a_missing_interpreter_makes_a_target_unavailable(monkeypatch):
-    monkeypatch.setattr(environments, "interpreter", lambda version: None)
+    monkeypatch.setattr(interpreters, "missing", lambda version: f"`uv python install {version}` installs it")
     assert "uv python install 3.8" in (catalogue.find("flask-as-published@3.8").unavailable() or "")
     assert catalogue.find("flask/werkzeug").unavailable() is None
 

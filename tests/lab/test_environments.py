@@ -13,8 +13,13 @@ from pathlib import Path
 import pytest
 
 from iobound.errors import LabError, Unavailable, UsageError
-from iobound.lab import environments
+from iobound.lab import environments, interpreters
 from iobound.lab.environments import LOCKS, MARKER, environment
+
+SIX = (  # installs on any Python
+    "six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274 "
+    "--hash=sha256:ff70335d468e7eb6ec65b95b99d3a2836546063f63acc5171de367e834932a81\n"
+)
 
 
 def locked(package: str) -> str:
@@ -183,7 +188,7 @@ def test_an_index_that_pip_was_told_of_is_used(locks, tmp_path, monkeypatch):
 
 
 def test_a_lock_named_for_an_interpreter_is_built_with_it(locks):
-    if environments.interpreter("3.8") is None:
+    if interpreters.missing("3.8"):
         pytest.skip("Python 3.8 isn't on this machine")
     (locks / "small-3.8.txt").write_text(locked("h11"))
     (locks / "small.txt").write_text(locked("idna"))
@@ -191,6 +196,50 @@ def test_a_lock_named_for_an_interpreter_is_built_with_it(locks):
     assert built == environment("small-3.8", locks=locks)
     assert built.packages["python"].startswith("3.8.")
     assert "h11" in built.packages
+
+
+@pytest.mark.parametrize("python", ["3.6", "pypy3"])
+def test_one_on_another_interpreter(locks, python):
+    if missing := interpreters.missing(python):
+        pytest.skip(missing)
+    (locks / "small.txt").write_text(SIX)
+    built = environment("small", python, locks=locks)
+    assert built.packages == {"python": interpreters.find(python).version, "six": "1.17.0"}
+    assert subprocess.run([built.python, "-c", "import six"]).returncode == 0
+    assert list(built.python.parent.parent.glob("lib/*/site-packages/__pycache__/six.*.pyc"))
+
+
+def test_one_on_python_2_is_filled_by_its_pip(monkeypatch, tmp_path):
+    if missing := interpreters.missing("2.7"):
+        pytest.skip(missing)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    built = environment("calls", "2.7")
+    assert built.name == "calls-2.7"
+    assert built.packages["python"].startswith("2.7.")
+    assert built.packages["gevent"] == "22.10.2"
+    said = subprocess.run(  # a socket of gevent needs zope.interface, a namespace package
+        [built.python, "-c", "import gevent.socket, psycopg2; gevent.socket.socket(); print('fine')"],
+        env={"PYTHONPATH": str(built.path[0])},
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout == "fine\n", said.stderr
+
+
+def test_a_wrong_hash_is_refused_on_python_2(locks):
+    if missing := interpreters.missing("2.7"):
+        pytest.skip(missing)
+    with pytest.raises(LabError, match=r"'small' can't be built[\s\S]*[Hh]ash"):
+        (locks / "small.txt").write_text(
+            SIX.replace("sha256:4721f3", "sha256:000000").replace("sha256:ff7033", "sha256:000000")
+        )
+        environment("small", "2.7", locks=locks)
+
+
+def test_a_bare_interpreter_is_an_environment_without_packages():
+    built = environments.bare()
+    assert (built.python, built.path) == (interpreters.own().path, ())
+    assert list(built.packages) == ["python"]
 
 
 def test_an_interpreter_that_is_missing_is_named_with_what_installs_it(locks):

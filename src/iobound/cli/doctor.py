@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from iobound.cli.progress import Bar
-from iobound.lab import cache, environments, host, placement, service
+from iobound.lab import cache, host, interpreters, placement, service
 from iobound.lab.lock import MachineLock
 from iobound.lab.placement import Placement
 from iobound.lab.probes import cpu, noise
@@ -26,7 +26,6 @@ SLEEPS = 200  # sleeps of 1 ms whose lateness is measured
 CONNECTIONS = 10
 BLOCK_S = 0.5
 REPEATS = 6  # identical blocks whose spread is printed
-INTERPRETERS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
 
 SPREAD_LIMIT = 0.1
 
@@ -101,7 +100,7 @@ def examine(progress: Bar) -> Examination:
         generator_cpu_us_per_request=ceiling.cpu_us_per_request,
         spread=spread,
         services={name: service.find(name).unavailable() or "available" for name in service.known()},
-        interpreters=[version for version in INTERPRETERS if environments.interpreter(version)],
+        interpreters=interpreters.common(),
         cache_mb=size_mb(cache.folder()),
         concerns=concerns,
     )

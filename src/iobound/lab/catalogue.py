@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import iobound
 from iobound import workloads
 from iobound.errors import LabError, UsageError, nearest
-from iobound.lab import environments, outside, service, targets
+from iobound.lab import environments, interpreters, outside, service, targets
 from iobound.lab.parts import Framework, Kind, Knob, Model, Part, Published, Server, Store, read
 from iobound.load.spec import Exchange
 from iobound.records import Workload
@@ -67,8 +67,8 @@ class Target(ABC):
     def unavailable(self) -> str | None:
         """Say what this machine lacks for the target, services apart, and what installs it; ``None`` where nothing."""
         version = environments.python_of(self.environment)
-        if version is not None and environments.interpreter(version) is None:
-            return f"{self.name} needs Python {version}, which isn't on this machine; `uv python install {version}` installs it"
+        if version is not None and (missing := interpreters.missing(version)):
+            return f"{self.name} needs it: {missing}"
         major, minor = map(int, version.split(".")) if version else sys.version_info[:2]
         for part in self.parts:
             if not part.runs_on((major, minor)):

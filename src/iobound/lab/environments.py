@@ -1,6 +1,7 @@
-"""Locked environments for targets and for Locust: built by uv from `targets/locks/`, once, and kept in the user's cache.
+"""Locked environments for targets and for Locust: built from `targets/locks/`, once, and kept in the user's cache.
 
-A lock called ``NAME-3.8.txt`` is for Python 3.8; any other is for the interpreter that iobound runs on.
+A lock called ``NAME-3.8.txt`` is for Python 3.8; any other is for the interpreter that iobound runs on, and for those without
+a lock of their own. uv builds from Python 3.6 on; for older ones their own pip fills a folder to import from.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,14 +24,21 @@ import msgspec
 import uv
 
 import iobound
-from iobound.errors import LabError, Unavailable, UsageError, nearest
-from iobound.lab import cache
+from iobound.errors import LabError, UsageError, nearest
+from iobound.lab import cache, interpreters
+from iobound.lab.interpreters import Interpreter
 
 LOCKS = Path(iobound.__file__).parent / "targets" / "locks"
 
 MARKER = "complete.json"  # written last: a folder without it is no environment
 NO_CERTIFICATE = "invalid peer certificate"
-NO_NETWORK = ("network was disabled", "error sending request", "Network connectivity is disabled")
+NO_NETWORK = (
+    "network was disabled", "error sending request", "Network connectivity is disabled", "NewConnectionError",
+)  # fmt: skip
+UV_COMPILES = (3, 7)  # to bytecode, from this version on
+
+# Folders of PYTHONPATH aren't searched for .pth files, which make namespace packages of zope before Python 3.3.
+PTH = "import os\nimport site\n\nsite.addsitedir(os.path.dirname(os.path.abspath(__file__)))\n"
 
 
 @dataclass(frozen=True)
@@ -50,21 +57,32 @@ class Environment:
 def environment(name: str, python: str | None = None, *, locks: Path = LOCKS) -> Environment:
     """Return the environment of the lock ``locks/NAME.txt``, built where it isn't in the cache yet.
 
-    `python` (``"3.8"``) asks for another interpreter than the lock's own; its lock is ``NAME-3.8.txt`` where there is one.
-    Builders at the same time wait for each other.
-    Raises `UsageError` for an unknown name, `Unavailable` where the interpreter is missing, `LabError` where uv fails.
+    `python` (``"3.8"``, as in `interpreters.find`) asks for another interpreter than the lock's own; its lock is
+    ``NAME-3.8.txt`` where there is one. Builders at the same time wait for each other.
+    Raises `UsageError` for an unknown name, `Unavailable` where the interpreter is missing, `LabError` where uv or pip fails.
     """
-    own = f"{name}-{python}" if python else name
+    asked = python or python_of(name)
+    base = interpreters.find(asked) if asked else interpreters.own()
+    own = "{}-{}.{}".format(name, *base.release)
     lock = locks / f"{own if (locks / f'{own}.txt').exists() else name}.txt"
     if not lock.exists():
         raise UsageError(nearest(name, sorted(path.stem for path in locks.glob("*.txt")), "environment"))
-    base = _base(python or python_of(name))
-    key = hashlib.sha256(lock.read_bytes() + str(base).encode()).hexdigest()[:12]
+    key = hashlib.sha256(lock.read_bytes() + str(base.path).encode()).hexdigest()[:12]
     folder = cache.folder() / "environments" / f"{lock.stem}-{key}"
+    by_uv = base.release >= interpreters.OLDEST
     with _held(folder.with_name(f"{folder.name}.lock")) as held:
-        if not (folder / MARKER).exists() or not _python(folder).exists():
+        if not (folder / MARKER).exists() or (by_uv and not _python(folder).exists()):
             _build(folder, lock, base, held)
-        return Environment(lock.stem, _python(folder), msgspec.json.decode((folder / MARKER).read_bytes(), type=dict[str, str]))
+        packages = msgspec.json.decode((folder / MARKER).read_bytes(), type=dict[str, str])
+    if by_uv:
+        return Environment(lock.stem, _python(folder), packages)
+    return Environment(lock.stem, base.path, packages, (folder,))
+
+
+def bare(python: str | None = None) -> Environment:
+    """Return an interpreter with nothing but its standard library as an environment; raises as `interpreters.find`."""
+    base = interpreters.find(python) if python else interpreters.own()
+    return Environment("none", base.path, {"python": base.version})
 
 
 def python_of(name: str) -> str | None:
@@ -77,30 +95,6 @@ def python_of(name: str) -> str | None:
 def variants(name: str) -> list[str]:
     """Return the locks of the environment `name`: its own and those for other interpreters."""
     return [name, *sorted(path.stem for path in LOCKS.glob(f"{name}-[0-9]*.txt"))]
-
-
-@functools.cache
-def interpreter(version: str) -> Path | None:
-    """Return the path of a Python ``X.Y`` on this machine, as uv or pyenv knows it; ``None`` where there is none."""
-    found = subprocess.run(
-        [uv.find_uv_bin(), "python", "find", "--no-project", "--no-python-downloads", version], capture_output=True, text=True
-    )
-    if found.returncode == 0:
-        return Path(found.stdout.strip())
-    # pyenv's shim for a version that isn't chosen fails, and uv looks no further.
-    versions = Path(os.environ.get("PYENV_ROOT") or cache.home() / ".pyenv") / "versions"
-    return next(iter(sorted(versions.glob(f"{version}.*/bin/python"))), None)
-
-
-def _base(version: str | None) -> Path:
-    own = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if version in (None, own):
-        return Path(getattr(sys, "_base_executable", sys.executable))
-    assert version is not None
-    found = interpreter(version)
-    if found is None:
-        raise Unavailable(f"Python {version} isn't on this machine; `uv python install {version}` installs it")
-    return found
 
 
 def _python(folder: Path) -> Path:
@@ -119,17 +113,42 @@ def _held(path: Path) -> Iterator[IO[bytes]]:
         yield held
 
 
-def _build(folder: Path, lock: Path, base: Path, held: IO[bytes]) -> None:
+def _build(folder: Path, lock: Path, base: Interpreter, held: IO[bytes]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    sync = ["pip", "sync", "--python", str(_python(folder)), "--require-hashes", "--compile-bytecode", str(lock)]
+    install = _by_uv if base.release >= interpreters.OLDEST else _by_pip
     try:
-        with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as temporary:  # uv leaves files in its TMPDIR
-            _uv(["venv", "--no-project", "--python", str(base), str(folder)], lock, held, temporary)
-            _uv(sync, lock, held, temporary)
-        (folder / MARKER).write_bytes(msgspec.json.encode(_packages(folder)))
+        with TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as temporary:  # both leave files in their TMPDIR
+            packages = install(folder, lock, base, held, temporary)
+        (folder / MARKER).write_bytes(msgspec.json.encode({"python": base.version, **packages}))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _by_uv(folder: Path, lock: Path, base: Interpreter, held: IO[bytes], temporary: str) -> dict[str, str]:
+    """Make a virtual environment and return the versions of what is in it."""
+    compiled = ["--compile-bytecode"] if base.release >= UV_COMPILES else []
+    _uv(["venv", "--no-project", "--python", str(base.path), str(folder)], lock, held, temporary)
+    _uv(["pip", "sync", "--python", str(_python(folder)), "--require-hashes", *compiled, str(lock)], lock, held, temporary)
+    if not compiled:
+        subprocess.run([_python(folder), "-m", "compileall", "-q", folder], capture_output=True)
+    return _packages(next(folder.glob("lib/*/site-packages")))
+
+
+def _by_pip(folder: Path, lock: Path, base: Interpreter, held: IO[bytes], temporary: str) -> dict[str, str]:
+    """Fill `folder` with packages and return their versions."""
+    ran = subprocess.run(
+        [base.path, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--target", folder, "-r", lock],
+        env={**os.environ, "TMPDIR": temporary},
+        cwd=lock.parent,
+        pass_fds=[held.fileno()],
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode:
+        raise LabError(_explain(ran.stderr, lock))
+    (folder / "sitecustomize.py").write_text(PTH)
+    return _packages(folder)
 
 
 def _uv(arguments: list[str], lock: Path, held: IO[bytes], temporary: str) -> None:
@@ -164,16 +183,17 @@ def _explain(said: str, lock: Path) -> str:
     elif any(sign in said for sign in NO_NETWORK):
         count = len(re.findall(r"^[\w.-]+==", lock.read_text(), re.MULTILINE))
         way_out = (
-            f"its {count} packages aren't all in uv's cache, and the package index can't be reached; run this once with a "
+            f"its {count} packages aren't all in the cache, and the package index can't be reached; run this once with a "
             "network, or name an index within reach in UV_DEFAULT_INDEX"
         )
+    elif "No module named pip" in said:
+        way_out = "its Python has no pip; `python -m ensurepip`, run with that Python, installs it"
     else:
-        way_out = "uv failed"
+        way_out = "installing its packages failed"
     return f"{what}: {way_out}\n{said.strip()[-2000:]}"
 
 
 def _packages(folder: Path) -> dict[str, str]:
     """Read the versions of what is installed from the folders of their metadata."""
-    config = dict(line.split(" = ", 1) for line in (folder / "pyvenv.cfg").read_text().splitlines())
-    names = (path.name.removesuffix(".dist-info") for path in folder.glob("lib/python*/site-packages/*.dist-info"))
-    return {"python": config["version_info"], **dict(sorted(name.split("-", 1) for name in names))}
+    names = [path.stem for pattern in ("*.dist-info", "*.egg-info") for path in folder.glob(pattern)]
+    return dict(sorted((name.split("-")[0], name.split("-")[1]) for name in names if "-" in name))

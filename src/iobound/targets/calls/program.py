@@ -22,8 +22,6 @@ step, and returns (or, as a coroutine, results in) the seconds that they took, i
 what one operation is. As in pyperf, a process measures after a calibration and a warm-up and is one launch among several.
 """
 
-from __future__ import print_function
-
 import gc
 import inspect
 import json
@@ -64,7 +62,7 @@ def main():
         try:
             taken, loops = measure(run, family[name], job["target_s"], job["values"])
         except Exception as error:
-            line["error"] = "%s: %s" % (type(error).__name__, error)
+            line["error"] = type(error).__name__ + ": " + str(error)
         else:
             line["what"] = " ".join(family[name].__doc__.split())
             line["ns"] = [(each - overhead) * 1e9 for each in taken]
@@ -143,7 +141,7 @@ def labels(loop):
         "gc": "on" if gc.isenabled() else "off",
     }
     if loop is not None:
-        ran["loop"] = "%s.%s" % (type(loop).__module__, type(loop).__name__)
+        ran["loop"] = type(loop).__module__ + "." + type(loop).__name__
     for name in PACKAGES:
         if name in sys.modules:
             ran[name] = sys.modules[name].__version__

@@ -185,7 +185,7 @@ class _Steps:
 
     async def __anext__(self):
         for _ in self.times:
-            return None
+            return
         raise StopAsyncIteration
 
 

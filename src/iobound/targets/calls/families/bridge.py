@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.6"
-# dependencies = ["sqlalchemy", "greenlet"]
+# dependencies = ["sqlalchemy ; platform_python_implementation == 'CPython'"]
 #
 # [tool.iobound]
 # kind = "primitives"

@@ -26,8 +26,7 @@ def call(times):
 
 
 def _wrapper():
-    result = _nothing()
-    return result
+    return _nothing()
 
 
 def wrapped_call(times):

@@ -24,8 +24,7 @@ def _caught():
 
 
 def _wrapper():
-    result = _caught()
-    return result
+    return _caught()
 
 
 def generator_return(times):
