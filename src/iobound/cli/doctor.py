@@ -15,11 +15,14 @@ from rich.table import Table
 from iobound.cli.progress import Bar
 from iobound.lab import cache, host, interpreters, placement, service
 from iobound.lab.lock import MachineLock
+from iobound.lab.network import netem
+from iobound.lab.network.price import price
 from iobound.lab.placement import Placement
 from iobound.lab.probes import cpu, noise
 from iobound.load import calibration, engine
 from iobound.load.engine import DEFAULT
 from iobound.load.spec import Exchange, LoadSpec
+from iobound.records import RelayPrice
 
 WATCH_S = 2.0  # how long the idle machine is watched
 SLEEPS = 200  # sleeps of 1 ms whose lateness is measured
@@ -31,7 +34,10 @@ SPREAD_LIMIT = 0.1
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found. Shares are of one core; `spread` is the coefficient of variation of identical blocks."""
+    """What was found. Shares are of one core; `spread` is the coefficient of variation of identical blocks.
+
+    `netem` says why the kernel can't delay packets itself.
+    """
 
     host: dict[str, str]
     cores: list[int]
@@ -45,6 +51,8 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     ceiling_requests_per_second: float
     generator_cpu_us_per_request: float
     spread: float
+    relay: RelayPrice
+    netem: str | None
     services: dict[str, str]
     interpreters: list[str]
     cache_mb: float
@@ -99,6 +107,8 @@ def examine(progress: Bar) -> Examination:
         ceiling_requests_per_second=ceiling.requests_per_second,
         generator_cpu_us_per_request=ceiling.cpu_us_per_request,
         spread=spread,
+        relay=price(placed),
+        netem=netem.unavailable(),
         services={name: service.find(name).unavailable() or "available" for name in service.known()},
         interpreters=interpreters.common(),
         cache_mb=size_mb(cache.folder()),
@@ -146,6 +156,11 @@ def show(found: Examination, console: Console) -> None:
         f"at {found.generator_cpu_us_per_request:.1f} us of CPU each",
     )
     table.add_row("A against A", f"{REPEATS} identical blocks vary by {found.spread:.1%}")
+    table.add_row(
+        "relay",
+        f"for --rtt; by itself it adds {found.relay.added_us:,.0f} us and takes {found.relay.cpu_us_per_turn:,.0f} us of CPU a "
+        f"round trip; the kernel's netem {'is here, but not used' if found.netem is None else f'is not here: {found.netem}'}",
+    )
     for name, state in found.services.items():
         table.add_row(name, state)
     table.add_row("interpreters", ", ".join(found.interpreters) or "none but this one")

@@ -43,6 +43,8 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
         lines.append("")
     services = {service.name: service.version for service in header.environment.services}
     environment = [words.moment(header.created), words.labels(header.environment.host), words.labels(services)]
+    relay = words.relay(header.environment)
+    environment += [f"relay of the round-trip times: {relay}"] if relay else []
     lines += [_text("; ".join(part for part in environment if part)), ""]
     lines += [
         f"`{words.command(header.command).replace('`', '')}` (iobound {_text(header.iobound)}, seed {header.plan.seed})",

@@ -59,6 +59,9 @@ def _parts(header: RunHeader, judgement: Judgement, width: int) -> Iterator[Rend
     yield from _published(judgement, width)
     for section in sections.sections(header, judgement):
         yield from _section(section)
+    relay = words.relay(header.environment)
+    if relay:
+        yield _text(f"\nThe relay that injects round-trip times: {relay}.", "dim")
     present = [finding for finding in judgement.findings if finding.status == "present"]
     if present:
         yield _heading("Findings")

@@ -15,6 +15,7 @@ from iobound.records import (
     ClaimResult,
     Control,
     EndReason,
+    Environment,
     Evidence,
     Failure,
     Finding,
@@ -311,6 +312,16 @@ def wrapped(name: str, width: int) -> list[str]:
 def cores(numbers: Sequence[int]) -> str:
     """Write the numbers of cores."""
     return f"core{'s' if len(numbers) != 1 else ''} {', '.join(map(str, numbers)) or '–'}"
+
+
+def relay(environment: Environment) -> str | None:
+    """Say what the relay costs that injects round-trip times; ``None`` where none was used."""
+    price = environment.relay
+    if price is None:
+        return None
+    jitter = f"; the times vary by {environment.jitter_ms:g} ms" if environment.jitter_ms else ""
+    added, cpu = number(price.added_us), number(price.cpu_us_per_turn)
+    return f"by itself it adds {added} µs and takes {cpu} µs of CPU a round trip{jitter}"
 
 
 def command(arguments: Sequence[str]) -> str:
