@@ -1,0 +1,62 @@
+# /// script
+# requires-python = ">=3.7"
+# dependencies = ["psycopg[binary]>=3.1"]
+#
+# [tool.iobound]
+# kind = "driver"
+# title = "psycopg 3 (C, binary protocol)"
+# service = "postgresql"
+# calls = "sync"
+# models = ["threads", "gevent", "processes"]
+# offers = "sql"
+# layer = "driver"
+# ///
+"""psycopg 3 with its C extension, in the binary protocol both ways.
+
+Values go apart from the statement; `executemany` sends all rows without waiting for each.
+Without autocommit the first statement sends BEGIN before it, a round trip of its own.
+"""
+
+import os
+
+os.environ["PSYCOPG_IMPL"] = "binary"
+
+import psycopg
+
+PLACEHOLDER = "%b"
+
+
+def connect(url, autocommit=True):
+    return Connection(psycopg.connect(url, autocommit=autocommit))
+
+
+class Connection:
+    def __init__(self, raw):
+        self.raw, self.cursor = raw, raw.cursor(binary=True)
+        self.executemany, self.commit, self.rollback = self.cursor.executemany, raw.commit, raw.rollback
+        self.close, self.fileno = raw.close, raw.fileno
+
+    def execute(self, sql, parameters=()):
+        self.cursor.execute(sql, parameters or None)
+        # Cheaper to ask for than its description, which is made anew each time.
+        return [] if self.cursor.rownumber is None else self.cursor.fetchall()
+
+    def pipeline(self, statements):
+        with self.raw.pipeline():
+            for sql, parameters in statements:
+                self.cursor.execute(sql, parameters)
+
+    def begin(self):
+        self.cursor.execute("BEGIN")
+
+
+def ran(connection):
+    return {
+        "driver": "psycopg " + psycopg.__version__,
+        "implementation": "Python" if psycopg.pq.__impl__ == "python" else "C",
+        "libpq": str(psycopg.pq.version()),
+        "protocol": connection.cursor.format.name.lower(),
+        "prepared": f"from execution {connection.raw.prepare_threshold} on",
+        "waits_in": psycopg.waiting.wait.__name__,
+        "autocommit": str(connection.raw.autocommit),
+    }

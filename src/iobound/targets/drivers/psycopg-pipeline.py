@@ -1,0 +1,72 @@
+# /// script
+# requires-python = ">=3.7"
+# dependencies = ["psycopg[binary]>=3.1"]
+#
+# [tool.iobound]
+# kind = "driver"
+# title = "psycopg 3 (C, pipeline)"
+# service = "postgresql"
+# calls = "sync"
+# models = ["threads", "gevent", "processes"]
+# offers = "sql"
+# layer = "driver"
+# ///
+"""psycopg 3 with its C extension, in pipeline mode from `begin` to `commit`: what changes rows is sent and not waited for.
+
+Its errors come from the next SELECT or the commit. Without autocommit, or a transaction, it's psycopg.
+"""
+
+import os
+
+os.environ["PSYCOPG_IMPL"] = "binary"
+
+import psycopg
+
+PLACEHOLDER = "%s"
+
+
+def connect(url, autocommit=True):
+    return Connection(psycopg.connect(url, autocommit=autocommit))
+
+
+class Connection:
+    def __init__(self, raw):
+        self.raw, self.cursor = raw, raw.cursor()
+        self.executemany, self.close, self.fileno = self.cursor.executemany, raw.close, raw.fileno
+        self.sending = None
+
+    def execute(self, sql, parameters=()):
+        self.cursor.execute(sql, parameters or None)
+        if self.sending and sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            return []
+        return [] if self.cursor.rownumber is None else self.cursor.fetchall()
+
+    def begin(self):
+        self.sending = self.raw.pipeline()
+        self.sending.__enter__()
+        self.cursor.execute("BEGIN")
+
+    def commit(self):
+        self.raw.commit()
+        self._wait()
+
+    def rollback(self):
+        self.raw.rollback()
+        self._wait()
+
+    def _wait(self):
+        if self.sending:
+            self.sending.__exit__(None, None, None)
+            self.sending = None
+
+
+def ran(connection):
+    return {
+        "driver": "psycopg " + psycopg.__version__,
+        "implementation": "Python" if psycopg.pq.__impl__ == "python" else "C",
+        "libpq": str(psycopg.pq.version()),
+        "protocol": connection.cursor.format.name.lower(),
+        "prepared": f"from execution {connection.raw.prepare_threshold} on",
+        "waits_in": psycopg.waiting.wait.__name__,
+        "autocommit": str(connection.raw.autocommit),
+    }
