@@ -9,6 +9,18 @@ parts of a composed target have in it::
     # calls = "sync"                   model = "threads"                   calls = "sync"
     # model = "threads"  (optional)    knobs = ["WORKERS", "THREADS"]      refuses = { gevent = "why" }  (optional)
 
+A driver is what the script experiments reach a service with, in `targets/drivers/`::
+
+    # kind = "driver"
+    # title = "psycopg 3 (C)"
+    # service = "postgresql"
+    # calls = "sync"
+    # models = ["threads", "gevent", "processes"]   those it may be driven by: gevent where it lets others run while it waits,
+    #                                               asyncio where it is async; then processes have a loop each
+    # offers = "sql"                                statements, or "things": objects, as ORMs and caches have them
+    # layer = "driver"                              or "core" or "orm", with
+    # beneath = "psycopg"                           the driver that this layer lies on
+
 A published program is one self-contained file in `targets/published/`, which reads ``HOST``, ``PORT``, ``DATABASE_URL``,
 ``CACHE_URL`` and ``FILE_PATH`` from its environment and listens once it is started::
 
@@ -136,11 +148,22 @@ class Published(Description, frozen=True, tag="published"):
     labels: dict[str, str] = {}
 
 
+class Driver(Description, frozen=True, tag="driver"):
+    """A database driver, or a layer on one: `beneath` is then its name."""
+
+    service: str
+    calls: Calls
+    models: list[Model]
+    offers: Literal["sql", "things"]
+    layer: Literal["driver", "core", "orm"]
+    beneath: str | None = None
+
+
 Requirement = Annotated[str, msgspec.Meta(pattern=r"^>=\d+\.\d+(,<\d+\.\d+)?$")]
 
 
 class _Tool(msgspec.Struct, frozen=True):
-    iobound: Framework | Server | Store | Published
+    iobound: Framework | Server | Store | Published | Driver
 
 
 class _Script(msgspec.Struct, frozen=True, rename="kebab"):
