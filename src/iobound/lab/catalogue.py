@@ -245,7 +245,7 @@ def _compose(framework: Part[Framework], server: Part[Server], store: Part[Store
         service=service_name,
         model=_model(framework, server),
         environment="catalogue",
-        knobs=sorted({*framework.description.knobs, *server.description.knobs, *pool}),
+        knobs=sorted({*framework.description.knobs, *server.description.knobs, *store.description.knobs, *pool}),
     )
 
 

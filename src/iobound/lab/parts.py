@@ -8,6 +8,9 @@ parts of a composed target have in it::
     # interface = "wsgi"               accepts = ["wsgi"]                  service = "postgresql"
     # calls = "sync"                   model = "threads"                   calls = "sync"
     # model = "threads"  (optional)    knobs = ["WORKERS", "THREADS"]      refuses = { gevent = "why" }  (optional)
+    # twin = "flask-async" (optional)  twin = "granian-asgi" (optional)    twin = "psycopg-async" (optional)
+
+A twin is the same library used in the other way: handlers or stores with the other `calls`, servers with another interface.
 
 A driver is what the script experiments reach a service with, in `targets/drivers/`::
 
@@ -33,6 +36,8 @@ A published program is one self-contained file in `targets/published/`, which re
     # services = ["mariadb", "postgresql"] alternatives, the first is preferred; [] for none
     # drivers = { mariadb = "pymysql" }    optional: the package that it reaches a service with
     # labels = { debug = "True" }          optional: what is known of how it runs and can't be seen from outside
+    # [tool.iobound.like]                  optional: what comes nearest to it that is composed of parts, by service ("none" for
+    # mariadb = { target = "flask/werkzeug/sqlalchemy-pymysql", settings = { ACCESS_LOG = "1" } }     none)
     #
     # [tool.iobound.workloads.sql-list]    one table a workload that it serves, named as in iobound.workloads
     # method = "GET"                       optional, the default
@@ -65,7 +70,18 @@ from iobound.load.spec import Exchange
 
 Model = Literal["serial", "threads", "gevent", "asyncio", "processes"]
 Calls = Literal["sync", "async"]
-Knob = Literal["WORKERS", "THREADS", "POOL_SIZE"]
+Knob = Literal[
+    "WORKERS",
+    "THREADS",
+    "POOL_SIZE",
+    "KEEP_ALIVE",  # 0: no
+    "ACCESS_LOG",  # 1: yes
+    "DEBUG",  # 1: yes
+    "CONNECT",  # each: a connection for every request
+    "SESSION_FACTORY",  # each: one for every request
+    "RESET_ON_RELEASE",  # 0: a connection goes back to its pool as it is
+    "AUTOCOMMIT",  # 1: every statement commits by itself
+]
 
 METADATA = re.compile(r"^# /// script\n((?:#(?: .*)?\n)+?)# ///$", re.MULTILINE)
 
@@ -86,6 +102,7 @@ class Framework(Description, frozen=True, tag="framework"):
     calls: Calls
     model: Model | None = None
     knobs: list[Knob] = []
+    twin: str | None = None
 
 
 class Server(Description, frozen=True, tag="server"):
@@ -96,6 +113,7 @@ class Server(Description, frozen=True, tag="server"):
     loop: str | None = None
     parser: str | None = None
     knobs: list[Knob] = []
+    twin: str | None = None
 
 
 class Store(Description, frozen=True, tag="store"):
@@ -104,6 +122,8 @@ class Store(Description, frozen=True, tag="store"):
     service: str
     calls: Calls
     refuses: dict[Model, str] = {}
+    knobs: list[Knob] = []
+    twin: str | None = None
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,6 +156,13 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Template(template).substitute(rows=listed, file=dataset.file_text()).encode()
 
 
+class Like(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The composed target that comes nearest to a published program, with the settings that make it so."""
+
+    target: str
+    settings: dict[Knob, str] = {}
+
+
 class Published(Description, frozen=True, tag="published"):
     """A program as it was published. `services` are alternatives, the preferred one first."""
 
@@ -146,6 +173,16 @@ class Published(Description, frozen=True, tag="published"):
     workloads: dict[str, Request]
     drivers: dict[str, str] = {}
     labels: dict[str, str] = {}
+    like: dict[str, Like] = {}
+
+
+class Primitives(Description, frozen=True, tag="primitives"):
+    """A family of primitives: its public functions are measured, on each of the event loops `loops`; on none where there are
+    none. `service` is what it asks, at ``DATABASE_URL``.
+    """
+
+    loops: list[Literal["asyncio", "uvloop"]] = []
+    service: str | None = None
 
 
 class Driver(Description, frozen=True, tag="driver"):
@@ -163,7 +200,7 @@ Requirement = Annotated[str, msgspec.Meta(pattern=r"^>=\d+\.\d+(,<\d+\.\d+)?$")]
 
 
 class _Tool(msgspec.Struct, frozen=True):
-    iobound: Framework | Server | Store | Published | Driver
+    iobound: Framework | Server | Store | Published | Driver | Primitives
 
 
 class _Script(msgspec.Struct, frozen=True, rename="kebab"):

@@ -7,6 +7,7 @@
 # title = "aiohttp"
 # interface = "aiohttp"
 # calls = "async"
+# twin = "aiohttp-sync"
 # ///
 """The workloads in aiohttp."""
 

@@ -7,6 +7,7 @@
 # title = "FastAPI, sync handlers"
 # interface = "asgi"
 # calls = "sync"
+# twin = "fastapi"
 # model = "threads"
 # knobs = ["THREADS"]
 # ///

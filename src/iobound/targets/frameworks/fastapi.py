@@ -7,6 +7,7 @@
 # title = "FastAPI, async handlers"
 # interface = "asgi"
 # calls = "async"
+# twin = "fastapi-sync"
 # ///
 """The workloads in FastAPI, with async handlers."""
 

@@ -7,6 +7,7 @@
 # title = "Flask"
 # interface = "wsgi"
 # calls = "sync"
+# knobs = ["DEBUG"]
 # ///
 """The workloads in Flask."""
 
@@ -22,6 +23,7 @@ from flask import Flask, Response, request
 from store import Store
 
 app = Flask(__name__)
+app.debug = os.environ.get("DEBUG") == "1"
 store = Store()
 store.open()
 atexit.register(store.close)

@@ -7,6 +7,8 @@
 # title = "Starlette"
 # interface = "asgi"
 # calls = "async"
+# knobs = ["DEBUG"]
+# twin = "starlette-sync"
 # ///
 """The workloads in Starlette."""
 
@@ -79,6 +81,7 @@ async def ran(request):
 
 
 app = Starlette(
+    debug=os.environ.get("DEBUG") == "1",
     lifespan=lifespan,
     routes=[
         Route("/plain", plain),

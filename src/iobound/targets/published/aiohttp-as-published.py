@@ -11,6 +11,9 @@
 # services = []
 # labels = { debug = "False", access_log = "False" }
 #
+# [tool.iobound.like]
+# none = { target = "aiohttp/aiohttp" }
+#
 # [tool.iobound.workloads.plain]
 # path = "/"
 # answer = "Hello, World!"

@@ -11,6 +11,9 @@
 # services = []
 # labels = { threads = "one per connection", debug = "False", access_log = "True" }
 #
+# [tool.iobound.like]
+# none = { target = "flask/werkzeug", settings = { ACCESS_LOG = "1", KEEP_ALIVE = "0" } }
+#
 # [tool.iobound.workloads.file]
 # path = "/"
 # answer = "$file"

@@ -12,6 +12,9 @@
 # drivers = { valkey = "redis" }
 # labels = { threads = "one per connection", debug = "False", access_log = "True", pool = "one per request" }
 #
+# [tool.iobound.like]
+# valkey = { target = "flask/werkzeug/redis-py", settings = { ACCESS_LOG = "1", KEEP_ALIVE = "0", CONNECT = "each" } }
+#
 # [tool.iobound.workloads.redis-get]
 # path = "/"
 # answer = "value 919 of the cache"

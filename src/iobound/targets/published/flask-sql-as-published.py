@@ -12,6 +12,10 @@
 # drivers = { mariadb = "pymysql", postgresql = "psycopg2-binary" }
 # labels = { threads = "one per connection", debug = "False", access_log = "True", pool = "15" }
 #
+# [tool.iobound.like]
+# mariadb = { target = "flask/werkzeug/sqlalchemy-pymysql", settings = { ACCESS_LOG = "1", KEEP_ALIVE = "0", SESSION_FACTORY = "each", POOL_SIZE = "15" } }
+# postgresql = { target = "flask/werkzeug/sqlalchemy-psycopg", settings = { ACCESS_LOG = "1", KEEP_ALIVE = "0", SESSION_FACTORY = "each", POOL_SIZE = "15" } }
+#
 # [tool.iobound.workloads.sql-list]
 # path = "/items"
 # answer = "[$rows]\n"

@@ -11,6 +11,9 @@
 # services = []
 # labels = { debug = "True", access_log = "True" }
 #
+# [tool.iobound.like]
+# none = { target = "starlette/uvicorn-asyncio", settings = { ACCESS_LOG = "1", DEBUG = "1" } }
+#
 # [tool.iobound.workloads.file]
 # path = "/"
 # answer = "$file"

@@ -12,6 +12,9 @@
 # drivers = { valkey = "redis" }
 # labels = { debug = "True", access_log = "True", pool = "unbounded" }
 #
+# [tool.iobound.like]
+# valkey = { target = "starlette/uvicorn-asyncio/redis-py-async", settings = { ACCESS_LOG = "1", DEBUG = "1" } }
+#
 # [tool.iobound.workloads.redis-get]
 # path = "/"
 # answer = "value 919 of the cache"

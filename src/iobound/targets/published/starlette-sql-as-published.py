@@ -12,6 +12,10 @@
 # drivers = { mariadb = "aiomysql", postgresql = "asyncpg" }
 # labels = { debug = "True", access_log = "True", pool = "5" }
 #
+# [tool.iobound.like]
+# mariadb = { target = "starlette/uvicorn-asyncio/tortoise-aiomysql", settings = { ACCESS_LOG = "1", DEBUG = "1", POOL_SIZE = "5", RESET_ON_RELEASE = "0", AUTOCOMMIT = "1" } }
+# postgresql = { target = "starlette/uvicorn-asyncio/tortoise-asyncpg", settings = { ACCESS_LOG = "1", DEBUG = "1", POOL_SIZE = "5", RESET_ON_RELEASE = "0", AUTOCOMMIT = "1" } }
+#
 # [tool.iobound.workloads.sql-list]
 # path = "/items"
 # answer = '[$rows]'

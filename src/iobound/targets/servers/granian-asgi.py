@@ -9,7 +9,8 @@
 # model = "asyncio"
 # loop = "uvloop"
 # parser = "hyper"
-# knobs = ["WORKERS"]
+# knobs = ["WORKERS", "ACCESS_LOG", "KEEP_ALIVE"]
+# twin = "granian-wsgi"
 # ///
 """granian serving ASGI: HTTP in Rust, the application on uvloop."""
 
@@ -20,8 +21,11 @@ import os
 
 import granian
 from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
+
+ACCESS_LOG = os.environ.get("ACCESS_LOG") == "1"
 
 
 def ran():
@@ -31,6 +35,7 @@ def ran():
         "server": f"granian {granian.__version__}",
         "loop": f"{loop.__module__}.{loop.__name__}",
         "workers": str(serving.workers),
+        "access_log": str(serving.log_access),
     }
 
 
@@ -44,6 +49,8 @@ if __name__ == "__main__":
         workers=int(os.environ.get("WORKERS", "1")),
         loop=Loops.uvloop,
         http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(keep_alive=os.environ.get("KEEP_ALIVE") != "0"),
         websockets=False,
-        log_level=LogLevels.warning,
+        log_access=ACCESS_LOG,
+        log_level=LogLevels.info if ACCESS_LOG else LogLevels.warning,
     ).serve()

@@ -8,7 +8,8 @@
 # accepts = ["wsgi"]
 # model = "threads"
 # parser = "hyper"
-# knobs = ["WORKERS", "THREADS"]
+# knobs = ["WORKERS", "THREADS", "ACCESS_LOG", "KEEP_ALIVE"]
+# twin = "granian-asgi"
 # ///
 """granian serving WSGI: HTTP in Rust, the application in a pool of threads."""
 
@@ -18,8 +19,11 @@ import os
 
 import granian
 from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
+
+ACCESS_LOG = os.environ.get("ACCESS_LOG") == "1"
 
 
 def ran():
@@ -28,6 +32,7 @@ def ran():
         "server": f"granian {granian.__version__}",
         "workers": str(serving.workers),
         "threads": str(serving.blocking_threads),
+        "access_log": str(serving.log_access),
     }
 
 
@@ -41,6 +46,8 @@ if __name__ == "__main__":
         workers=int(os.environ.get("WORKERS", "1")),
         blocking_threads=int(os.environ.get("THREADS", "10")),
         http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(keep_alive=os.environ.get("KEEP_ALIVE") != "0"),
         websockets=False,
-        log_level=LogLevels.warning,
+        log_access=ACCESS_LOG,
+        log_level=LogLevels.info if ACCESS_LOG else LogLevels.warning,
     ).serve()

@@ -9,7 +9,7 @@
 # model = "asyncio"
 # loop = "uvloop"
 # parser = "httptools"
-# knobs = ["WORKERS"]
+# knobs = ["WORKERS", "ACCESS_LOG"]
 # ///
 """uvicorn on uvloop, parsing with httptools: what ``uvicorn[standard]`` picks."""
 
@@ -18,6 +18,8 @@ import gc
 import os
 
 import uvicorn
+
+ACCESS_LOG = os.environ.get("ACCESS_LOG") == "1"
 
 
 def ran():
@@ -28,6 +30,7 @@ def ran():
         "loop": f"{loop.__module__}.{loop.__name__}",
         "parser": serving.config.http_protocol_class.__name__,
         "workers": str(serving.config.workers),
+        "access_log": str(serving.config.access_log),
     }
 
 
@@ -42,6 +45,6 @@ if __name__ == "__main__":
         http="httptools",
         ws="none",
         lifespan="on",
-        access_log=False,
-        log_level="warning",
+        access_log=ACCESS_LOG,
+        log_level="info" if ACCESS_LOG else "warning",
     )

@@ -7,6 +7,7 @@
 # title = "aiomysql"
 # service = "mariadb"
 # calls = "async"
+# twin = "pymysql"
 # ///
 """aiomysql with its pool; every statement commits by itself."""
 

@@ -7,6 +7,7 @@
 # title = "aiopg"
 # service = "postgresql"
 # calls = "async"
+# twin = "psycopg2"
 # ///
 """aiopg, psycopg2 on asyncio, with its pool; it knows only statements that commit by themselves."""
 

@@ -7,6 +7,7 @@
 # title = "aiosqlite"
 # service = "sqlite"
 # calls = "async"
+# twin = "sqlite3"
 # ///
 """aiosqlite, a thread for each connection, with a pool of them in a queue; every statement commits by itself."""
 

@@ -7,6 +7,7 @@
 # title = "Django's ORM on psycopg 3"
 # service = "postgresql"
 # calls = "async"
+# twin = "django-psycopg"
 # ///
 """Django's ORM with its asynchronous methods, in any framework: each request's queries run in a thread of its own.
 

@@ -7,6 +7,7 @@
 # title = "Django's ORM on psycopg 3"
 # service = "postgresql"
 # calls = "sync"
+# twin = "django-psycopg-async"
 # ///
 """Django's ORM on psycopg 3 with its pool, in any framework; every statement commits by itself."""
 

@@ -7,6 +7,7 @@
 # title = "no store"
 # service = "none"
 # calls = "async"
+# twin = "none"
 # ///
 """Nothing to store in: for targets that answer from memory or from a file."""
 

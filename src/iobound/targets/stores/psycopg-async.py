@@ -7,6 +7,7 @@
 # title = "psycopg 3"
 # service = "postgresql"
 # calls = "async"
+# twin = "psycopg"
 # ///
 """psycopg 3 on asyncio with its pool; every statement commits by itself."""
 

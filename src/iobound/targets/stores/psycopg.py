@@ -7,6 +7,7 @@
 # title = "psycopg 3"
 # service = "postgresql"
 # calls = "sync"
+# twin = "psycopg-async"
 # ///
 """psycopg 3 with its pool; every statement commits by itself."""
 

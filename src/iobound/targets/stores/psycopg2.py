@@ -7,6 +7,7 @@
 # title = "psycopg2"
 # service = "postgresql"
 # calls = "sync"
+# twin = "aiopg"
 # ///
 """psycopg2 with a pool of connections that wait in a queue; every statement commits by itself. Under gevent with psycogreen."""
 

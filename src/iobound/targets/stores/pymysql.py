@@ -7,6 +7,7 @@
 # title = "PyMySQL"
 # service = "mariadb"
 # calls = "sync"
+# twin = "aiomysql"
 # ///
 """PyMySQL with a pool of connections that wait in a queue; every statement commits by itself."""
 

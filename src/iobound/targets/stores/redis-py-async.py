@@ -7,6 +7,7 @@
 # title = "redis-py"
 # service = "valkey"
 # calls = "async"
+# twin = "redis-py"
 # ///
 """redis-py on asyncio with its blocking pool: who finds no free connection waits for one."""
 

@@ -7,6 +7,8 @@
 # title = "redis-py"
 # service = "valkey"
 # calls = "sync"
+# knobs = ["CONNECT"]
+# twin = "redis-py-async"
 # ///
 """redis-py with its blocking pool: who finds no free connection waits for one."""
 
@@ -25,6 +27,8 @@ class Store:
         self.client.close()
 
     def get(self, key):
+        if os.environ.get("CONNECT") == "each":
+            return redis.Redis.from_url(os.environ["CACHE_URL"], decode_responses=True).get(key)
         return self.client.get(key)
 
     def ran(self):

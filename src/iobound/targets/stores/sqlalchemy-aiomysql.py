@@ -7,6 +7,7 @@
 # title = "SQLAlchemy ORM on aiomysql"
 # service = "mariadb"
 # calls = "async"
+# twin = "sqlalchemy-pymysql"
 # ///
 """SQLAlchemy's ORM on asyncio with aiomysql: a session, and with it a transaction, for every request."""
 

@@ -7,6 +7,7 @@
 # title = "SQLAlchemy ORM on psycopg 3"
 # service = "postgresql"
 # calls = "async"
+# twin = "sqlalchemy-psycopg"
 # ///
 """SQLAlchemy's ORM on asyncio with psycopg 3: a session, and with it a transaction, for every request."""
 

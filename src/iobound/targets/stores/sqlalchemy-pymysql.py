@@ -7,6 +7,8 @@
 # title = "SQLAlchemy ORM on PyMySQL"
 # service = "mariadb"
 # calls = "sync"
+# knobs = ["SESSION_FACTORY", "RESET_ON_RELEASE", "AUTOCOMMIT"]
+# twin = "sqlalchemy-aiomysql"
 # ///
 """SQLAlchemy's ORM on PyMySQL: a session, and with it a transaction, for every request."""
 
@@ -15,7 +17,7 @@ import os
 import pymysql
 import sqlalchemy
 from sqlalchemy import create_engine, func, make_url, select
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, sessionmaker
 
 
 class Base(DeclarativeBase):
@@ -38,29 +40,39 @@ class Entry(Base):
 class Store:
     def open(self):
         url = make_url(os.environ["DATABASE_URL"]).set(drivername="mysql+pymysql")
-        self.engine = create_engine(url, pool_size=int(os.environ.get("POOL_SIZE", "10")), max_overflow=0)
+        options = {"pool_size": int(os.environ.get("POOL_SIZE", "10")), "max_overflow": 0}
+        if os.environ.get("RESET_ON_RELEASE") == "0":
+            options["pool_reset_on_return"] = None
+        if os.environ.get("AUTOCOMMIT") == "1":
+            options["isolation_level"] = "AUTOCOMMIT"
+        self.engine = create_engine(url, **options)
+
+    def session(self):
+        if os.environ.get("SESSION_FACTORY") == "each":
+            return sessionmaker(self.engine)()
+        return Session(self.engine)
 
     def close(self):
         self.engine.dispose()
 
     def point(self, number):
-        with Session(self.engine) as session:
+        with self.session() as session:
             return session.scalars(select(Item).where(Item.id == number)).one().as_dict()
 
     def list(self):
-        with Session(self.engine) as session:
+        with self.session() as session:
             return [item.as_dict() for item in session.scalars(select(Item).order_by(Item.id))]
 
     def multi(self, numbers):
-        with Session(self.engine) as session:
+        with self.session() as session:
             return [session.scalars(select(Item).where(Item.id == number)).one().as_dict() for number in numbers]
 
     def insert(self, name, quantity):
-        with Session(self.engine) as session, session.begin():
+        with self.session() as session, session.begin():
             session.add(Entry(name=name, quantity=quantity))
 
     def wait(self, seconds):
-        with Session(self.engine) as session:
+        with self.session() as session:
             session.execute(select(func.sleep(seconds)))
 
     def ran(self):

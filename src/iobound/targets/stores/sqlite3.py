@@ -7,6 +7,7 @@
 # title = "sqlite3"
 # service = "sqlite"
 # calls = "sync"
+# twin = "aiosqlite"
 # ///
 """The standard library's sqlite3 with a pool of connections that wait in a queue; every statement commits by itself."""
 
