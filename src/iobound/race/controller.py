@@ -1,0 +1,327 @@
+"""Carries out one schedule: lets one session at a time take one step, and sees what becomes of it.
+
+A session runs, holds a statement back, has sent one that waits for a lock, waits in Python for another session, or has ended. The next step
+is chosen only when no session runs any more. A statement that waits for a lock isn't a choice again: when it is answered
+its session goes on to its next statement, in the order of the sessions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+from iobound.race.gate import Gate, Held
+from iobound.race.models import Ended, Model
+from iobound.race.search import Pending
+from iobound.race.wakeup import Wakeup
+from iobound.records.race import ABORTS, Ending, Execution, FailureKind, Outcome, SqlFailure, Step
+
+PATIENCE_S = 10.0
+STEPS_LIMIT = 200
+ANSWER_S = 0.001  # before the server is asked whether a statement waits
+LOOKS = 3  # how often in a row a session is seen to sleep in Python before it is said to wait
+LOOK_S = 0.002
+
+State = Literal["runs", "holds", "sent", "waits", "ended", "endless"]
+Choose = Callable[[Pending], int]
+"""Chooses among the sessions that hold a statement."""
+
+
+class Stuck(Exception):
+    """An execution in which nothing moves any more, or for too long."""
+
+
+@dataclass
+class _Session:
+    number: int
+    state: State = "runs"
+    held: Held | None = None
+    steps: list[int] = field(default_factory=list)
+    connections: set[int] = field(default_factory=set)
+
+
+@dataclass
+class _Draft:
+    """A step while it is being taken."""
+
+    step: Step
+    held: Held
+
+
+class Controller:
+    """Carries out executions one after another."""
+
+    def __init__(
+        self, sessions: int, model: Model, gate: Gate, wakeup: Wakeup, failure: Callable[[str, str], FailureKind]
+    ) -> None:
+        self._count = sessions
+        self._model = model
+        self._gate = gate
+        self._wakeup = wakeup
+        self._failure = failure
+
+    def run(self, choose: Choose, order: Sequence[int]) -> Execution:
+        """Carry out one execution, its sessions begun in `order`; those that aren't in it stay out."""
+        self._sessions = [_Session(number) for number in range(self._count)]
+        self._drafts: list[_Draft] = []
+        self._connections: dict[int, int] = {}
+        self._owners: dict[int, int] = {}
+        self._notes: dict[str, None] = {}
+        self._kept: list[object] = []
+        schedule: list[int] = []
+        self._model.reset()
+        self._gate.open(False)
+        try:
+            for session in self._sessions:
+                session.state = "ended"
+            for number in order:
+                self._model.start(number)
+                self._let_run(self._sessions[number])
+            while pending := self._pending():
+                if len(self._drafts) >= STEPS_LIMIT * self._count:
+                    raise Stuck(f"more than {STEPS_LIMIT} statements a session")
+                chosen = choose(pending)
+                schedule.append(chosen)
+                self._step(self._sessions[chosen])
+                self._wake()
+        except Stuck as stuck:
+            self._notes[str(stuck)] = None
+            for session in self._sessions:
+                if session.state != "ended":
+                    session.state = "endless"
+        self._gate.open(True)
+        self._notes.update(dict.fromkeys(self._gate.settle()))
+        self._quiet()
+        return Execution(
+            schedule=schedule,
+            steps=[draft.step for draft in self._drafts],
+            outcomes=[self._outcome(self._sessions[number]) for number in sorted(order)],
+            notes=list(self._notes),
+        )
+
+    def abandon(self) -> None:
+        """End an execution whose schedule can't be followed."""
+        self._gate.open(True)
+        self._gate.abandon()
+        deadline = time.monotonic() + PATIENCE_S
+        while any(session.state != "ended" for session in self._sessions) and time.monotonic() < deadline:
+            self._wakeup.wait(LOOK_S)
+            for number in list(self._model.ended):
+                self._sessions[number].state = "ended"
+        self._quiet()
+
+    # --- choosing -----------------------------------------------------------------------------------------------------
+
+    def _pending(self) -> Pending:
+        """Return the statements that are held; where there are none, wait for those that still may come."""
+        while True:
+            held = {
+                each.number: (each.held.kind, each.held.sql) for each in self._sessions if each.held and each.state == "holds"
+            }
+            if held or all(session.state in ("ended", "endless") for session in self._sessions):
+                return held
+            self._unblock()
+
+    def _unblock(self) -> None:
+        """No session can be chosen: the server must answer one of those that wait for locks, by a time-out or as a victim."""
+        sent = [session for session in self._sessions if session.state == "sent"]
+        if not sent:
+            waiting = [session for session in self._sessions if session.state == "waits"]
+            self._patiently(
+                lambda: any(not self._model.waits(session.number) for session in waiting), "sessions wait in Python"
+            )
+        else:
+            self._patiently(lambda: any(self._answer(session) for session in sent), "all sessions wait for locks")
+        self._wake()
+
+    def _patiently(self, ready: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not ready():
+            if time.monotonic() > deadline:
+                raise Stuck(f"{what}, for {PATIENCE_S:g} s now")
+            self._wakeup.wait(LOOK_S)
+
+    def _answer(self, session: _Session) -> bool:
+        return session.held is not None and session.held.answer is not None
+
+    # --- one step -----------------------------------------------------------------------------------------------------
+
+    def _step(self, session: _Session) -> None:
+        held = session.held
+        assert held
+        step = Step(
+            session=session.number,
+            index=len(session.steps),
+            kind=held.kind,
+            sql=held.sql,
+            parameters=held.parameters,
+            connection=self._connection(held, session),
+            source=self._model.source(session.number),
+        )
+        session.steps.append(len(self._drafts))
+        self._drafts.append(_Draft(step, held))
+        session.state = "sent"
+        held.release()
+        if self._answered_or_waits(session):
+            self._deliver(session)
+
+    def _connection(self, held: Held, session: _Session) -> int:
+        """Number the connections as they are used, and see when two sessions use one."""
+        key = id(held.connection)
+        if key not in self._connections:
+            self._connections[key] = len(self._connections)
+            self._kept.append(held.connection)
+        number = self._connections[key]
+        session.connections.add(number)
+        return number
+
+    def _answered_or_waits(self, session: _Session) -> bool:
+        """Return ``True`` when the statement is answered, ``False`` when the server says that it waits for a lock."""
+        deadline = time.monotonic() + PATIENCE_S
+        pause = ANSWER_S
+        while True:
+            until = time.monotonic() + pause
+            while not self._answer(session) and (left := until - time.monotonic()) > 0:
+                self._wakeup.wait(left)
+            if self._answer(session):
+                return True
+            if self._waits_for_lock(session):
+                return False
+            if time.monotonic() > deadline:
+                raise Stuck(f"a statement takes more than {PATIENCE_S:g} s: {session.held.sql if session.held else ''}")
+            pause = min(2 * pause, 0.05)
+
+    def _waits_for_lock(self, session: _Session) -> bool:
+        sent = [each for each in self._sessions if each.state == "sent" and each.held]
+        waiting = self._gate.waiting([each.held for each in sent if each.held])
+        place = sent.index(session)
+        if place not in waiting:
+            return False
+        numbers = {id(each.held.connection): each.number for each in self._sessions if each.held}
+        numbers |= {id(self._drafts[each.steps[-1]].held.connection): each.number for each in self._sessions if each.steps}
+        draft = self._drafts[session.steps[-1]]
+        blockers = {numbers[id(other)] for other in waiting[place] if id(other) in numbers} - {session.number}
+        known = sorted(blockers | set(draft.step.blocked_by))
+        draft.step = msgspec.structs.replace(draft.step, blocked=True, blocked_by=known)
+        return True
+
+    def _deliver(self, session: _Session) -> None:
+        """Write down the answer, pass it on and let the session run to its next statement."""
+        draft = self._drafts[session.steps[-1]]
+        answer = draft.held.answer
+        assert answer
+        failure = None
+        if answer.error:
+            failure = SqlFailure(kind=self._failure(*answer.error), code=answer.error[0], message=answer.error[1])
+        draft.step = msgspec.structs.replace(
+            draft.step,
+            columns=answer.columns,
+            rows=answer.rows,
+            affected=answer.affected,
+            failure=failure,
+            answered=len(self._drafts),
+        )
+        session.held = None
+        draft.held.deliver()
+        self._let_run(session)
+
+    # --- until quiet --------------------------------------------------------------------------------------------------
+
+    def _let_run(self, session: _Session) -> None:
+        """Wait until a session that was let go holds its next statement, waits in Python or has ended."""
+        session.state = "runs"
+        began = time.monotonic()
+        asleep = 0
+        while session.state == "runs":
+            moved = self._wakeup.wait(LOOK_S if asleep or time.monotonic() - began > LOOK_S else LOOK_S / 2)
+            self._take_in()
+            if session.state != "runs":
+                break
+            asleep = 0 if moved or not self._model.waits(session.number) else asleep + 1
+            if asleep >= LOOKS and not self._gate.busy():
+                session.state = "waits"
+            elif time.monotonic() - began > PATIENCE_S:
+                raise Stuck(f"session {session.number} runs for more than {PATIENCE_S:g} s without a statement or an end")
+        self._quiet()
+
+    def _quiet(self) -> None:
+        """Wait until ended connections have let go of their locks."""
+        while self._wakeup.wait(0) or self._gate.busy():
+            if self._gate.busy():
+                self._wakeup.wait(LOOK_S)
+        self._take_in()
+
+    def _take_in(self) -> None:
+        """See which sessions have come to a statement or to their end."""
+        for number in list(self._model.ended):
+            self._sessions[number].state = "ended"
+        for held in self._gate.arrivals():
+            session = self._whose(held)
+            session.state, session.held = "holds", held
+            self._owners[id(held.connection)] = session.number
+
+    def _whose(self, held: Held) -> _Session:
+        """Tell which session a statement comes from: the one that runs, or where several do the last user of its connection."""
+        running = [session for session in self._sessions if session.state in ("runs", "waits")]
+        if len(running) > 1:
+            running = [each for each in running if each.state == "runs" or not self._model.waits(each.number)] or running
+        owner = self._owners.get(id(held.connection))
+        for session in running:
+            if session.number == owner:
+                return session
+        if not running:
+            raise Stuck(f"a statement comes from nowhere, as from a thread of the function's own: {held.sql}")
+        return running[0]
+
+    def _wake(self) -> None:
+        """Let those go on, in their order, whom the last step has freed: from locks of the database and of Python."""
+        moved = True
+        while moved:
+            moved = False
+            for session in self._sessions:
+                if session.state == "sent" and self._answered_or_waits(session):
+                    self._deliver(session)
+                    moved = True
+                elif session.state == "waits" and self._woken(session):
+                    self._let_run(session)
+                    moved = True
+
+    def _woken(self, session: _Session) -> bool:
+        self._take_in()
+        return session.state == "waits" and not self._model.waits(session.number)
+
+    def _outcome(self, session: _Session) -> Outcome:
+        how = self._model.ended.get(session.number)
+        failed = [self._drafts[place].step.failure for place in session.steps]
+        aborts = sum(failure is not None and failure.kind in ABORTS for failure in failed)
+        if how is None:
+            return Outcome(session=session.number, ending="endless", retries=aborts)
+        ending: Ending = "committed" if how.raised is None else _ending(how, [failure for failure in failed if failure])
+        return Outcome(
+            session=session.number,
+            ending=ending,
+            returned=_plain(how.returned),
+            exception=how.raised,
+            retries=aborts - (ending in ABORTS),
+        )
+
+
+def _ending(how: Ended, failed: list[SqlFailure]) -> Ending:
+    """Return the class of the answer that made the call raise what it raised."""
+    for failure in reversed(failed):
+        if failure.message.partition("\n")[0] in how.chain or (failure.code and failure.code in how.chain):
+            return failure.kind
+    return "error"
+
+
+def _plain(value: object) -> object:
+    """Return `value` as JSON has it, else its ``repr``."""
+    try:
+        plain: object = msgspec.json.decode(msgspec.json.encode(value))
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return repr(value)
+    return plain

@@ -1,0 +1,433 @@
+"""Explores a function: every schedule of its sessions on a real database, at each isolation level asked for."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from iobound.errors import UsageError
+from iobound.race import anomaly, cases, judging, models, opening, terminal
+from iobound.race.cases import Case, Function, Setup
+from iobound.race.controller import Controller
+from iobound.race.opening import Opened
+from iobound.race.reduction import Reduced
+from iobound.race.resetting import Reset
+from iobound.race.search import Diverged, Pending, Prefix, Search, Trial
+from iobound.race.wakeup import Wakeup
+from iobound.records import race as records
+from iobound.records.race import Execution, Level, Model, Replay, Subject, Violation
+
+MAX_SCHEDULES = 1_000
+REDUCED_TIMES = 10
+"""How many times `max_schedules` a reduced search may take: each of its schedules stands for many."""
+REPEATS = 2
+"""How often a schedule that went another way is tried again before the function is called unpredictable."""
+SHOWN_SCHEDULES = 10_000
+
+
+class Violated(AssertionError):
+    """Some schedule breaks the invariant; the message shows it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an exploration found; `record` is all of it, fit for JSON."""
+
+    record: records.Report
+    case: str
+
+    @property
+    def verdict(self) -> records.Verdict:
+        """Return the worst verdict of all levels."""
+        return self.record.verdict
+
+    @property
+    def levels(self) -> list[Level]:
+        """Return what was found at each isolation level."""
+        return self.record.levels
+
+    @property
+    def schedules(self) -> int:
+        """Count the schedules carried out at all levels."""
+        return sum(level.schedules for level in self.levels)
+
+    @property
+    def violations(self) -> int:
+        """Count the schedules that broke the invariant."""
+        return sum(level.violations for level in self.levels)
+
+    @property
+    def anomaly(self) -> str | None:
+        """Return the name of the anomaly, ``None`` where nothing is violated or it has no name."""
+        return next((level.anomaly for level in self.levels if level.anomaly), None)
+
+    @property
+    def example(self) -> Violation | None:
+        """Return the violation with the fewest preemptions, of the first level that has one."""
+        return next((level.example for level in self.levels if level.example), None)
+
+    def replay(self) -> Replay | None:
+        """Return what `iobound.race.replay` needs to show the example again."""
+        for level in self.levels:
+            if level.example:
+                execution = level.example.execution
+                return Replay(
+                    schema=records.SCHEMA,
+                    case=self.case,
+                    model=self.record.subject.model,
+                    database=self.record.subject.database,
+                    isolation=level.isolation,
+                    schedule=execution.schedule,
+                    steps=[(step.session, step.kind, step.sql) for step in execution.steps],
+                    reason=level.example.reason,
+                    anomaly=level.anomaly,
+                )
+        return None
+
+    def assert_holds(self) -> None:
+        """Raise `Violated` where some schedule breaks the invariant, and where not all were tried."""
+        if self.verdict != "holds":
+            raise Violated(f"\n{self}")
+
+    def __str__(self) -> str:
+        """Return the report as text: verdicts, and the schedule that goes wrong."""
+        return terminal.text(self.record)
+
+
+def explore(
+    function: Function | Sequence[Function],
+    *,
+    sessions: int | Sequence[Any] | None = None,
+    database: str | None = None,
+    setup: Setup | None = None,
+    invariant: Callable[..., Any] | None = None,
+    isolation: Sequence[str] | str | None = None,
+    model: Model | None = None,
+    max_schedules: int = MAX_SCHEDULES,
+    progress: Callable[[str], None] | None = None,
+) -> Report:
+    """Carry out every schedule of concurrent calls of `function`, which finds the database in ``DATABASE_URL``.
+
+    `function` may be a list of functions, one a session. `sessions` is their number (two), or the arguments of each. `database` is a
+    URL, or postgresql, mariadb or sqlite for a private one. `setup` is SQL, or a function that may take `db`; it runs before
+    every schedule. `invariant` takes `db` and, if it wants, the history (`iobound.records.race.Execution`); without one the outcome
+    must be that of some serial order. `isolation` are default levels to explore, one after another; the function may set
+    its own. Up to `max_schedules` are carried out exhaustively; where there are more, those that can't differ are left out.
+    What a ``@race.case`` above the function says is taken where it isn't said here.
+
+    Raises `UsageError` for what can't be explored, `LabError` where the database can't be had.
+    """
+    described = getattr(function, cases.ATTRIBUTE, None)
+    made: Case = cases.build(function, sessions) if sessions is not None or described is None else described
+    described = described or made
+    return explore_case(
+        Case(
+            functions=made.functions,
+            arguments=made.arguments,
+            setup=setup if setup is not None else described.setup,
+            invariant=invariant if invariant is not None else described.invariant,
+            database=database or described.database,
+            isolation=[isolation] if isinstance(isolation, str) else isolation or described.isolation,
+            model=model or described.model,
+            name=described.name or made.name,
+        ),
+        max_schedules=max_schedules,
+        progress=progress,
+    )
+
+
+def explore_case(case: Case, *, max_schedules: int = MAX_SCHEDULES, progress: Callable[[str], None] | None = None) -> Report:
+    """Explore a case; see `explore`."""
+    with Exploration(case) as exploration:
+        levels = [
+            exploration.level(isolation, max_schedules, progress or (lambda _: None)) for isolation in case.isolation or [None]
+        ]
+        return Report(
+            records.Report(subject=exploration.subject, verdict=worst(level.verdict for level in levels), levels=levels),
+            case.name,
+        )
+
+
+def worst(verdicts: Iterator[records.Verdict]) -> records.Verdict:
+    """Return the worst of several verdicts."""
+    order: list[records.Verdict] = ["violated", "unsupported", "incomplete", "holds"]
+    return min(verdicts, key=order.index)
+
+
+class Exploration:
+    """A case with its database, its sessions and its set-up in place. A context manager that leaves nothing behind."""
+
+    def __init__(self, case: Case) -> None:
+        if case.setup is None:
+            raise UsageError("each schedule must begin with the same state: give setup=, SQL or a function that makes it")
+        self.case = case
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Exploration:
+        with ExitStack() as exits:
+            case = self.case
+            self._wakeup = Wakeup()
+            exits.callback(self._wakeup.close)
+            self._opened: Opened = exits.enter_context(opening.open_database(case.database, self._wakeup))
+            exits.enter_context(_environment(self._opened.settings))
+            calls = [partial(function, *given) for function, given in zip(case.functions, case.arguments, strict=True)]
+            model = models.find(case.model)(calls, self._wakeup)
+            exits.callback(model.close)
+            self._controller = Controller(len(calls), model, self._opened.gate, self._wakeup, self._opened.database.failure)
+            assert case.setup is not None
+            self._reset = Reset(case.setup, self._opened.database, self._aside, ours=self._opened.ours)
+            self._invariant = judging.Invariant(case.invariant, self._opened.database) if case.invariant else None
+            self._exits = exits.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exits.close()
+
+    @property
+    def subject(self) -> Subject:
+        """Describe what is explored."""
+        database = self._opened.database
+        return Subject(
+            function=self.case.name,
+            calls=[_call(*each) for each in zip(self.case.functions, self.case.arguments, strict=True)],
+            model=self.case.model,
+            database=self.case.database if self.case.database and "://" not in self.case.database else database.name,
+            server=f"{database.name} {database.version}",
+        )
+
+    def level(self, isolation: str | None, max_schedules: int, progress: Callable[[str], None]) -> Level:
+        """Explore one isolation level."""
+        return _LevelSearch(self, isolation, max_schedules, progress).run()
+
+    def isolate(self, isolation: str | None) -> None:
+        """Set the default level of the sessions to come."""
+        known = self._opened.database.isolations
+        if isolation is not None and isolation.lower() not in known:
+            raise UsageError(f"{self._opened.database.name} has no isolation level {isolation!r}; it has: {', '.join(known)}")
+        self._opened.isolate(isolation.lower() if isolation else None)
+
+    def execute(
+        self, choose: Callable[[Pending], int], order: Sequence[int] | None = None, *, with_state: bool = False
+    ) -> Execution:
+        """Carry out one schedule; sessions not in `order` stay out."""
+        self._reset.again()
+        try:
+            execution = self._controller.run(choose, order or range(len(self.case.functions)))
+        except Diverged:
+            self._controller.abandon()
+            raise
+        if self._opened.refused():
+            raise self._opened.refused()[0]
+        return msgspec.structs.replace(execution, state=self.state()) if with_state else execution
+
+    def broken(self, execution: Execution) -> str | None:
+        """Return how an execution breaks the invariant; ``None`` where it holds."""
+        assert self._invariant
+        reason: str | None = self._aside(partial(self._invariant.broken, execution))
+        return reason
+
+    def serial(self) -> judging.Serial:
+        """Return the judge of executions without an invariant; it runs the serial orders."""
+
+        def run(order: Sequence[int]) -> Execution:
+            return self.execute(lambda pending: next(each for each in order if each in pending), order, with_state=True)
+
+        return judging.Serial(len(self.case.functions), run, self._opened.database.generated())
+
+    @property
+    def judges_serially(self) -> bool:
+        """Whether no invariant was given."""
+        return self._invariant is None
+
+    def check_setup(self) -> None:
+        """See that the set-up undoes what a schedule did."""
+        self._reset.check()
+
+    def strict(self, isolation: str | None) -> bool:
+        """Tell whether sessions may run at a level where reads lock, or see what isn't committed."""
+        return isolation in ("serializable", "read uncommitted") or self._opened.gate.sets_isolation
+
+    def state(self) -> records.State:
+        """Read all tables."""
+        return self._opened.database.state()
+
+    def _aside(self, act: Callable[[], Any]) -> Any:
+        """Run `act` in a thread, so that connections of its own pass through the proxy meanwhile; return what it returns."""
+        results: list[Any] = []
+        errors: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                results.append(act())
+            except BaseException as error:
+                errors.append(error)
+            self._wakeup.tell(lambda: None)
+
+        thread = threading.Thread(target=run, name="iobound set-up", daemon=True)
+        thread.start()
+        while not results and not errors:
+            self._wakeup.wait(1)
+        thread.join()
+        if errors:
+            raise errors[0]
+        return results[0]
+
+
+class _LevelSearch:
+    """The search at one isolation level."""
+
+    def __init__(
+        self, exploration: Exploration, isolation: str | None, max_schedules: int, progress: Callable[[str], None]
+    ) -> None:
+        self._exploration = exploration
+        self._isolation = isolation
+        self._max = max_schedules
+        self._progress = progress
+        self._example: tuple[int, Violation] | None = None
+        self._violating: list[list[int]] = []
+        self._endings: Counter[str] = Counter()
+        self._notes: dict[str, None] = {}
+        self._count = 0
+        self._endless = 0
+
+    def run(self) -> Level:
+        began = time.perf_counter()
+        exploration = self._exploration
+        exploration.isolate(self._isolation)
+        first = exploration.execute(Trial(Prefix(0, 0, ())).choose)
+        _check_reached(first)
+        exploration.check_setup()
+        serial = exploration.serial() if exploration.judges_serially else None
+        self._broken = serial.broken if serial else exploration.broken
+        self._serially = serial is not None
+        reason = None
+        exhaustive = reduced = False
+        try:
+            reduced = possible(first) > REDUCED_TIMES * self._max
+            exhaustive = not reduced and self._search(Search(), self._max)
+            if not exhaustive:
+                reduced = True
+                exhaustive = self._search(Reduced(strict=exploration.strict(self._isolation)), REDUCED_TIMES * self._max)
+        except Diverged as diverged:
+            reason = f"the function doesn't do the same under the same schedule: {diverged}"
+        if self._endless:
+            self._notes[f"{self._endless} schedules never ended"] = None
+        verdict: records.Verdict
+        if self._example:
+            verdict = "violated"
+        elif reason:
+            verdict = "unsupported"
+        elif not exhaustive or self._endless:
+            verdict = "incomplete"
+            reason = next(iter(self._notes), None) if self._endless else f"more than {self._count} schedules"
+        else:
+            verdict = "holds"
+        example = self._example[1] if self._example else None
+        return Level(
+            isolation=self._isolation,
+            verdict=verdict,
+            schedules=self._count,
+            exhaustive=exhaustive,
+            reduced=reduced,
+            violations=len(self._violating),
+            anomaly=example.anomaly if example else None,
+            example=example,
+            outcomes=dict(self._endings),
+            violating=self._violating[:SHOWN_SCHEDULES],
+            reason=reason,
+            notes=list(self._notes),
+            seconds=time.perf_counter() - began,
+        )
+
+    def _search(self, search: Search, limit: int) -> bool:
+        """Carry out up to `limit` schedules; return whether no more are left."""
+        self._violating = []
+        self._endings = Counter()
+        self._count = self._endless = 0
+        while prefix := search.next():
+            if self._count >= limit:
+                return False
+            self._explore(search, prefix)
+        return True
+
+    def _explore(self, search: Search, prefix: Prefix) -> None:
+        for attempt in range(REPEATS + 1):
+            trial = search.begin(prefix)
+            try:
+                execution = self._exploration.execute(trial.choose, with_state=self._serially)
+                break
+            except Diverged:
+                if attempt == REPEATS:
+                    raise
+        search.explored(trial)
+        if trial.redundant:
+            return
+        self._count += 1
+        self._endings.update(outcome.ending for outcome in execution.outcomes)
+        self._notes.update(dict.fromkeys(execution.notes))
+        if any(outcome.ending == "endless" for outcome in execution.outcomes):
+            self._endless += 1
+            return
+        broken = self._broken(execution)
+        if broken:
+            self._violating.append(execution.schedule)
+            self._keep(prefix.preemptions, execution, broken)
+        self._progress(f"{self._isolation or 'default level'}: {self._count} schedules, {len(self._violating)} violated")
+
+    def _keep(self, preemptions: int, execution: Execution, reason: str) -> None:
+        """Keep the violation with the fewest preemptions, with what the tables hold after it."""
+        if self._example is None or preemptions < self._example[0]:
+            whole = msgspec.structs.replace(execution, state=execution.state or self._exploration.state())
+            self._example = preemptions, Violation(execution=whole, reason=reason, anomaly=anomaly.name(whole))
+
+
+def possible(execution: Execution) -> int:
+    """Return how many interleavings there are of as many steps as each session took, locks left out of account."""
+    counts = Counter(step.session for step in execution.steps)
+    return math.factorial(sum(counts.values())) // math.prod(map(math.factorial, counts.values()))
+
+
+def _check_reached(execution: Execution) -> None:
+    """Raise `UsageError` where a session did nothing on the database, or could not even begin."""
+    reached = {step.session for step in execution.steps}
+    for outcome in execution.outcomes:
+        if outcome.session in reached:
+            continue
+        name = records.letter(outcome.session)
+        if outcome.exception:
+            raise UsageError(f"session {name} raises before its first statement: {outcome.exception}")
+        if outcome.ending == "endless":
+            raise UsageError(f"session {name} neither ends nor reaches the database: {'; '.join(execution.notes)}")
+        raise UsageError(
+            f"no statement of session {name} came by: the function opens its connection elsewhere, or executes nothing; "
+            "let it connect to the URL in the environment variable DATABASE_URL, read when it is called"
+        )
+
+
+def _call(function: Function, arguments: tuple[Any, ...]) -> str:
+    return f"{getattr(function, '__name__', function)}({', '.join(map(repr, arguments))})"
+
+
+@contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for a while."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,70 @@
+"""A statement that is held until the search lets it go: what a proxy or a patched driver shows of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from iobound.errors import IoboundError
+from iobound.race.wire import Answer
+from iobound.records.race import StepKind
+
+
+class Held(Protocol):
+    """A statement of some session on its way to the database."""
+
+    sql: str
+    kind: StepKind
+    parameters: list[str | None]
+    connection: object
+    """What it was sent on: the same object for all statements of one connection."""
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the database answered; ``None`` while it has not."""
+        ...
+
+    def release(self) -> None:
+        """Send it to the database."""
+        ...
+
+    def deliver(self) -> None:
+        """Pass the answer on to the program, which goes on."""
+        ...
+
+
+class Gate(Protocol):
+    """Where statements are held. All methods belong to the searching thread."""
+
+    refused: list[IoboundError]
+    """Why connections could not be opened."""
+    sets_isolation: bool
+    """Whether the program has set an isolation level itself."""
+
+    def arrivals(self) -> list[Held]:
+        """Return the statements that have come since the last call."""
+        ...
+
+    def busy(self) -> bool:
+        """Tell whether something goes on that no step covers, such as the end of a connection."""
+        ...
+
+    def waiting(self, held: list[Held]) -> dict[int, list[object]]:
+        """Return which of the statements sent wait for a lock now, by their place in `held`, with the connections they wait
+        for."""
+        ...
+
+    def open(self, through: bool) -> None:
+        """Let everything through from now on, or hold it again."""
+        ...
+
+    def isolate(self, isolation: str | None) -> None:
+        """Set the default isolation level of sessions."""
+        ...
+
+    def settle(self) -> list[str]:
+        """After an execution, end what it left open; return what that was."""
+        ...
+
+    def abandon(self) -> None:
+        """End all connections, so that whoever waits for an answer gets an error."""
+        ...

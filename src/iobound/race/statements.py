@@ -1,0 +1,102 @@
+"""What a statement is to the search: a step of a transaction, or set-up that can't touch data and is let through.
+
+Nothing is parsed: a statement is cut into words, and only what is certainly harmless isn't a step. Set-up is what configures a
+session (SET, SHOW, USE, DISCARD, LISTEN, DEALLOCATE, …), a ping (``SELECT 1``), a SELECT without FROM that calls only functions
+which tell or set something of the session, and a SELECT from system catalogues only.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from iobound.records.race import StepKind
+
+WORDS = re.compile(
+    r"--[^\n]*|\#[^\n]*|/\*(?!!).*?\*/"
+    r"|(?P<text>'(?:[^'\\]|''|\\.)*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$)"
+    r"|(?P<word>@@?[\w.$]+|[\w$]+(?:\s*\.\s*[\w$]+)*|\"[^\"]*\"(?:\.\"[^\"]*\")*|`[^`]*`(?:\.`[^`]*`)*)|(?P<sign>[^\s])",
+    re.DOTALL,
+)
+CONTROL: dict[str, StepKind] = {
+    "begin": "begin",
+    "start": "begin",
+    "commit": "commit",
+    "end": "commit",
+    "rollback": "rollback",
+    "abort": "rollback",
+    "savepoint": "savepoint",
+    "release": "savepoint",
+}
+SETTING = {
+    *("set", "show", "reset", "discard", "deallocate", "listen", "unlisten", "use", "describe", "desc", "pragma", "close"),
+    *("kill", "prepare"),
+}
+HARMLESS = re.compile(
+    r"(?:pg_catalog\.)?(?:version|set_config|current_setting|current_schemas?|current_database|pg_backend_pid|pg_is_in_recovery"
+    r"|pg_advisory_unlock_all|database|schema|connection_id|user|current_user|last_insert_id|row_count|sqlite_version|cast"
+    r"|char|varchar|to_regtype|array_agg|coalesce|count|format_type|exists|in|any|values|unnest|convert)",
+    re.IGNORECASE,
+)
+CATALOGUE = re.compile(
+    r"(?:pg_|information_schema\.|performance_schema\.|mysql\.|sqlite_(?:temp_)?(?:master|schema))\S*", re.IGNORECASE
+)
+
+
+@lru_cache(4096)
+def words(sql: str) -> tuple[str, ...]:
+    """Cut `sql` into words and signs, comments left out, texts as ``''``, names without quotes."""
+    found = []
+    for match in WORDS.finditer(sql):
+        if match["text"]:
+            found.append("''")
+        elif match["word"]:
+            found.append(re.sub(r"\s*\.\s*", ".", match["word"]).replace('"', "").replace("`", ""))
+        elif match["sign"]:
+            found.append(match["sign"])
+    return tuple(found)
+
+
+@lru_cache(4096)
+def kind(sql: str) -> StepKind | None:
+    """Return what kind of step `sql` is, ``None`` for set-up. Of several statements in one, the first step counts."""
+    kinds = [found for part in _parts(words(sql)) if (found := _kind(part))]
+    return kinds[0] if len(set(kinds)) == 1 else "statement" if kinds else None
+
+
+def _parts(all_words: tuple[str, ...]) -> list[list[str]]:
+    parts: list[list[str]] = [[]]
+    for word in all_words:
+        if word == ";":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part]
+
+
+def _kind(part: list[str]) -> StepKind | None:
+    first = part[0].lower()
+    if first == "rollback" and "to" in [word.lower() for word in part[1:4]]:
+        return "savepoint"
+    if first in CONTROL:
+        return CONTROL[first]
+    if first in SETTING or (first == "select" and _harmless(part)):
+        return None
+    return "statement"
+
+
+def _harmless(part: list[str]) -> bool:
+    """Tell whether a SELECT only asks the session or the catalogue."""
+    lower = [word.lower() for word in part]
+    called = [name for name, sign in zip(part, part[1:], strict=False) if sign == "(" and re.match(r"\w", name)]
+    called = [
+        name for name in called if name.lower() not in ("select", "from", "join", "where", "and", "or", "on", "as", "not")
+    ]
+    asks = called or any(word.startswith("@@") for word in part) or lower == ["select", "1"]
+    sources = [name for word, name in zip(lower, part[1:], strict=False) if word in ("from", "join")]
+    sources = [name for name in sources if name != "("]
+    if not all(HARMLESS.fullmatch(name) or (sources and CATALOGUE.fullmatch(name)) for name in called):
+        return False
+    if sources:
+        return all(CATALOGUE.fullmatch(name) or HARMLESS.fullmatch(name) for name in sources) and "for" not in lower
+    return bool(asks) or any(word in ("current_user", "current_schema", "current_database") for word in lower)
