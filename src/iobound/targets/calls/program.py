@@ -2,7 +2,7 @@
 
 Reads one JSON object, the job, on standard input:
 
-    primitives  names to measure, null for all of the family
+    primitives  names to measure, those that this Python has not left out; null for all of the family
     loop        "asyncio", "uvloop", or null for a family that needs none
     target_s    how long one value is measured, in seconds
     values      how many values are kept of each primitive
@@ -15,7 +15,8 @@ and prints JSON lines: ``{"ran": {...}}`` with labels read from this process, th
     overhead_ns             of one turn of an empty `for` loop, measured in this process; `ns` with it is what was measured
     loops                   operations in one value
 
-or ``{"primitive", "loop", "error"}`` where it failed.
+or ``{"primitive", "loop", "error"}`` where it failed. Where something that the family needs can't be imported, the only line is
+``{"unavailable": "why"}``.
 
 A primitive is a public function of the family. It is called with an iterable of so many steps, carries out one operation a
 step, and returns (or, as a coroutine, results in) the seconds that they took, its own preparations apart. Its docstring says
@@ -40,22 +41,24 @@ PACKAGES = ["gevent", "greenlet", "uvloop", "sqlalchemy", "psycopg2", "aiopg"]
 
 def main():
     job = json.load(sys.stdin)
-    loop = new_loop(job["loop"])
-
-    import primitives
-
-    run = runner(loop)
+    try:
+        loop = new_loop(job["loop"])
+        import primitives
+    except ImportError as error:
+        say({"unavailable": str(error)})
+        return
     family = {
         name.replace("_", "-"): function
         for name, function in vars(primitives).items()
         if inspect.isfunction(function) and function.__module__ == "primitives" and not name.startswith("_")
     }
-    names = sorted(job["primitives"] or family)
+    names = sorted(name for name in family if name in (job["primitives"] or family))
     random.Random(job["seed"]).shuffle(names)
     gc.collect()
     if hasattr(gc, "freeze"):
         gc.freeze()  # collections then take as long as the primitive's own objects need, whatever was imported
     say({"ran": labels(loop)})
+    run = runner(loop)
     overhead = min(measure(runner(None), empty, job["target_s"], job["values"])[0])
     for name in names:
         line = {"primitive": name, "loop": job["loop"]}

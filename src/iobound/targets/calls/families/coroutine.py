@@ -5,7 +5,7 @@
 # [tool.iobound]
 # kind = "primitives"
 # title = "@asyncio.coroutine"
-# loops = ["asyncio", "uvloop"]
+# loops = ["asyncio"]
 # ///
 """Coroutines as they were made by a decorator, until Python 3.10."""
 
