@@ -67,7 +67,7 @@ def sampled(pid: int, cpus: Sequence[int]) -> Iterator[Stacks]:
         while process.alive() and time.monotonic() < deadline:
             time.sleep(0.005)
         if process.returncode != 0:
-            raise LabError(f"Austin couldn't sample the stacks of process {pid}: {_plain(process.output())}")
+            raise LabError(f"Austin couldn't sample the stacks of process {pid}: {_last_line(process.output())}")
         stacks.counts = _read(written.read())
 
 
@@ -99,5 +99,5 @@ def _named(frame: str) -> str:
     return f"{_STANDARD.sub('python/', path) if _STANDARD.match(path) else Path(path).name}:{function}"
 
 
-def _plain(said: str) -> str:
-    return " ".join(re.sub(r"\x1b\[[\d;]*m", "", said).split())[-300:]
+def _last_line(said: str) -> str:
+    return re.sub(r"\x1b\[[\d;]*m", "", said).strip().splitlines()[-1] if said.strip() else "it said nothing"
