@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.6"
-# dependencies = ["aiomysql>=0.0.22"]
+# requires-python = ">=3.7"
+# dependencies = ["aiomysql>=0.1"]
 #
 # [tool.iobound]
 # kind = "driver"

@@ -37,9 +37,9 @@ class Connection:
 
     def execute(self, sql, parameters=()):
         self.cursor.execute(sql, parameters or None)
-        if self.sending and sql.startswith(("INSERT", "UPDATE", "DELETE")):
-            return []
-        return [] if self.cursor.rownumber is None else self.cursor.fetchall()
+        if self.sending is None:
+            return [] if self.cursor.rownumber is None else self.cursor.fetchall()
+        return self.cursor.fetchall() if sql.startswith("SELECT") else []
 
     def begin(self):
         self.sending = self.raw.pipeline()

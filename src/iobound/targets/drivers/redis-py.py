@@ -1,0 +1,96 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["redis>=6"]
+#
+# [tool.iobound]
+# kind = "driver"
+# title = "redis-py"
+# service = "valkey"
+# calls = "sync"
+# models = ["threads", "gevent", "processes"]
+# offers = "things"
+# layer = "driver"
+# ///
+"""redis-py, without hiredis, all in Python: a row is a hash; rows read together are asked for in one pipeline.
+
+Which rows there are is known without asking, as by an index in the application. A rollback deletes what was inserted.
+"""
+
+import sys
+from collections import namedtuple
+
+# It would be used where it is installed.
+sys.modules["hiredis"] = None
+
+import redis
+
+TABLE = "iobound:test_{}:{}"
+TYPES = {"i": int, "s": str, "f": float}
+
+Thing = namedtuple("Thing", ["x", "y", "z"])
+Wide = namedtuple("Wide", ["id", *(f"{kind}{number}" for kind in TYPES for number in range(10))])
+
+
+def thing(row):
+    return Thing(int(row["x"]), row["y"], float(row["z"]))
+
+
+def wide(row):
+    return Wide(*(TYPES[name[0]](row[name]) for name in Wide._fields))
+
+
+def connect(url):
+    client = redis.Redis.from_url(url, decode_responses=True, single_connection_client=True)
+    wides = list(client.scan_iter(TABLE.format("wide", "*")))
+    return Things(client, wides)
+
+
+class Things:
+    def __init__(self, client, wides):
+        self.client, self.things, self.wides = client, [], wides
+
+    def insert(self, x, y, z):
+        key = TABLE.format("things", x)
+        self.client.hset(key, mapping={"x": x, "y": y, "z": z})
+        self.things.append(key)
+
+    def select(self):
+        return [thing(row) for row in self.read(self.things)]
+
+    def point(self, x):
+        return thing(self.client.hgetall(TABLE.format("points", x)))
+
+    def wide(self):
+        return [wide(row) for row in self.read(self.wides)]
+
+    def read(self, keys):
+        pipeline = self.client.pipeline(transaction=False)
+        for key in keys:
+            pipeline.hgetall(key)
+        return pipeline.execute()
+
+    def begin(self):
+        pass  # There is none.
+
+    def rollback(self):
+        if self.things:
+            self.client.delete(*self.things)
+        self.things = []
+
+    def close(self):
+        self.client.close()
+
+    def fileno(self):
+        return self.client.connection._sock.fileno()
+
+
+def ran(things):
+    connection = things.client.connection
+    parser = type(connection._parser).__name__
+    return {
+        "driver": "redis-py " + redis.__version__,
+        "implementation": "C" if "Hiredis" in parser else "Python",
+        "parser": parser,
+        "packer": type(connection._command_packer).__name__,
+        "protocol": f"RESP{connection.protocol}",
+    }

@@ -1,0 +1,75 @@
+# /// script
+# requires-python = ">=3.8"
+# dependencies = ["sqlalchemy>=2.0", "pymysql>=1.1"]
+#
+# [tool.iobound]
+# kind = "driver"
+# title = "SQLAlchemy Core on PyMySQL"
+# service = "mariadb"
+# calls = "sync"
+# models = ["threads", "gevent", "processes"]
+# offers = "things"
+# layer = "core"
+# beneath = "pymysql"
+# ///
+"""SQLAlchemy Core on PyMySQL: rows with named columns. It begins transactions by itself; nothing is committed."""
+
+import pymysql
+import sqlalchemy
+from sqlalchemy import Column, Float, Integer, MetaData, String, Table, create_engine, insert, make_url, select
+from sqlalchemy.util import has_compiled_ext
+
+metadata = MetaData()
+things, points = (
+    Table(name, metadata, Column("x", Integer), Column("y", String(255)), Column("z", Float))
+    for name in ("test_things", "test_points")
+)
+KINDS = {"i": Integer, "s": String(255), "f": Float}
+columns = [Column(f"{kind}{number}", KINDS[kind]) for kind in KINDS for number in range(10)]
+wides = Table("test_wide", metadata, Column("id", Integer, primary_key=True), *columns)
+
+
+def connect(url):
+    connection = create_engine(make_url(url).set(drivername="mysql+pymysql"), connect_args={"charset": "utf8mb4"}).connect()
+    return Things(connection, connection.connection.driver_connection)
+
+
+class Things:
+    def __init__(self, connection, raw):
+        self.connection, self.raw = connection, raw
+
+    def begin(self):
+        pass  # Its next statement does.
+
+    def insert(self, x, y, z):
+        self.connection.execute(insert(things), {"x": x, "y": y, "z": z})
+
+    def select(self):
+        return self.connection.execute(select(things)).all()
+
+    def point(self, x):
+        return self.connection.execute(select(points).where(points.c.x == x)).one()
+
+    def wide(self):
+        return self.connection.execute(select(wides)).all()
+
+    def rollback(self):
+        self.connection.rollback()
+
+    def close(self):
+        self.connection.close()
+        self.connection.engine.dispose()
+
+    def fileno(self):
+        return self.raw._sock.fileno()
+
+
+def ran(things):
+    raw = things.raw
+    return {
+        "library": "SQLAlchemy " + sqlalchemy.__version__,
+        "compiled": str(has_compiled_ext()),
+        "driver": "PyMySQL " + pymysql.__version__,
+        "implementation": "Python" if pymysql.connections.__file__.endswith(".py") else "C",
+        "autocommit": str(bool(raw.get_autocommit())),
+    }

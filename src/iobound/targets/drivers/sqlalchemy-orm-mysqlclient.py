@@ -1,0 +1,97 @@
+# /// script
+# requires-python = ">=3.9"
+# dependencies = ["sqlalchemy>=2.0", "mysqlclient-static>=2.2"]
+#
+# [tool.iobound]
+# kind = "driver"
+# title = "SQLAlchemy ORM on mysqlclient"
+# service = "mariadb"
+# calls = "sync"
+# models = ["threads", "processes"]
+# offers = "things"
+# layer = "orm"
+# beneath = "mysqlclient"
+# ///
+"""SQLAlchemy's ORM on mysqlclient: objects in one session. It begins transactions by itself; nothing is committed."""
+
+import MySQLdb
+import sqlalchemy
+from sqlalchemy import Column, Float, Integer, String, Table, create_engine, make_url, select
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.util import has_compiled_ext
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Columns:
+    x: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    y: Mapped[str] = mapped_column(String(255))
+    z: Mapped[float]
+
+
+class Thing(Columns, Base):
+    __tablename__ = "test_things"
+
+
+class Point(Columns, Base):
+    __tablename__ = "test_points"
+
+
+KINDS = {"i": Integer, "s": String(255), "f": Float}
+columns = [Column(f"{kind}{number}", KINDS[kind]) for kind in KINDS for number in range(10)]
+
+
+class Wide(Base):
+    __table__ = Table("test_wide", Base.metadata, Column("id", Integer, primary_key=True), *columns)
+
+
+def connect(url):
+    connection = create_engine(
+        make_url(url).set(drivername="mysql+mysqldb"), connect_args={"charset": "utf8mb4", "ssl_mode": "DISABLED"}
+    ).connect()
+    return Things(connection, connection.connection.driver_connection)
+
+
+class Things:
+    def __init__(self, connection, raw):
+        self.connection, self.raw = connection, raw
+        self.session = Session(connection)
+
+    def begin(self):
+        pass  # Its next statement does.
+
+    def insert(self, x, y, z):
+        self.session.add(Thing(x=x, y=y, z=z))
+        self.session.flush()
+
+    def select(self):
+        return self.session.scalars(select(Thing)).all()
+
+    def point(self, x):
+        return self.session.scalars(select(Point).where(Point.x == x)).one()
+
+    def wide(self):
+        return self.session.scalars(select(Wide)).all()
+
+    def rollback(self):
+        self.session.rollback()
+
+    def close(self):
+        self.connection.close()
+        self.connection.engine.dispose()
+
+    def fileno(self):
+        return self.raw.fileno()
+
+
+def ran(things):
+    raw = things.raw
+    return {
+        "library": "SQLAlchemy " + sqlalchemy.__version__,
+        "compiled": str(has_compiled_ext()),
+        "driver": "mysqlclient " + ".".join(map(str, MySQLdb.version_info[:3])),
+        "implementation": "C" if MySQLdb._mysql.__file__.endswith(".so") else "Python",
+        "autocommit": str(raw.get_autocommit()),
+    }
