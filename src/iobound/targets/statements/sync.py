@@ -11,10 +11,10 @@ Reads one JSON object, the job, on standard input:
     profiled   null, or statements of each phase that are carried out once more under cProfile
     sampled_s  seconds for which the select phase is carried out once more while its stacks are sampled; 0 for none
 
-and prints JSON lines: ``{"ran": {...}}`` with labels read from this process, for each phase what `phases.Measured` says, for
-JSON of an answer what `phases.answer` says, ``{"sampling": true}`` before stacks may be sampled, for each profiled phase what
-`phases.Profiled` says, or ``{"bad": "why"}`` where the driver returned other rows than were inserted. Rows are checked before
-the clock runs, counted while it does, and checked after. Nothing is committed. `async.py` is the same for coroutines.
+and prints JSON lines: ``{"ran": {...}}`` with labels read from this process, for each phase what `phases.Measured` says, what
+`phases.answer` says of JSON, for each profiled phase what `phases.Profiled` says, and ``{"sampling": true}`` when stacks may be
+sampled; or ``{"bad": "why"}`` where the driver returned other rows than were inserted. Rows are checked before the clock runs,
+counted while it does, and checked after. Nothing is committed. `async.py` is the same for coroutines.
 """
 
 import json
@@ -53,15 +53,16 @@ def carry_out(job, things, checks):
     checks.things(things.select())
     checks.wides(things.wide())
     phases.answer(checks, things.select(), job["times"]["answer"])
-    if job["sampled_s"]:
-        phases.say({"sampling": True})
-        repeat(reads["select"], sys.maxsize, job["sampled_s"])
     if job["profiled"]:
         for phase in phases.READS:
             with phases.Profiled(phase) as profiled:
                 profiled.done(*repeat(reads[phase], job["profiled"][phase], sys.maxsize))
         with phases.Profiled("insert") as profiled:
             profiled.done(*insert(things, job["things"][: job["profiled"]["insert"]]))
+    if job["sampled_s"]:
+        phases.let_be_sampled()
+        phases.say({"sampling": True})
+        repeat(reads["select"], sys.maxsize, job["sampled_s"])
 
 
 def warm_up(job, things, checks):
@@ -79,6 +80,7 @@ def warm_up(job, things, checks):
 def insert(things, rows):
     for x, y, z in rows:
         things.insert(x, y, z)
+    things.point(rows[0][0])  # whose answer comes after all others, of drivers too that don't wait for each
     return len(rows), 0
 
 
