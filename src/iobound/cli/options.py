@@ -131,6 +131,9 @@ FACTORS = [
     click.option("--lines", type=click.IntRange(min=1), help="bulk: lines of the data to load."),
     click.option("--data", type=click.Path(path_type=Path, exists=True), help="bulk: folder of the census's files."),
     click.option("--primitives", type=NAMES, help="calls: only these primitives."),
+    click.option("--strategies", type=NAMES, help="transfer: only these, e.g. autocommit,for-update-ordered."),
+    click.option("--databases", type=NAMES, help="transfer: only these, e.g. postgresql,mariadb,sqlite."),
+    click.option("--isolation", type=NAMES, help="transfer: levels, e.g. read-committed,repeatable-read,serializable."),
 ]
 """What may be asked of `run`: each option sets the field of the same name in `iobound.planning.Choice`."""
 
