@@ -42,6 +42,9 @@ class Choice:
     primitives: Sequence[str] = ()
     lines: int | None = None
     data: Path | None = None
+    strategies: Sequence[str] = ()
+    databases: Sequence[str] = ()
+    isolation: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
