@@ -75,5 +75,7 @@ def open_database(wanted: str | None, wakeup: Wakeup) -> Iterator[Opened]:
 
             server = Mariadb(url)
         exits.enter_context(closing(server))
+        if ours:
+            server.hasten()
         proxy = exits.enter_context(Proxy(server, wakeup))
         yield Opened(server, proxy, server.settings(LOOPBACK, proxy.port), ours)

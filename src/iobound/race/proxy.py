@@ -178,8 +178,11 @@ class Link:
                     held.kept.clear()
             elif not self._renewing and request not in self._ours:
                 self._tell(part)
-        if self._renewing and all(request.done for request in self._renewing):
-            self._renewed()
+        if self._renewing:
+            if all(request.done for request in self._renewing):
+                self._renewed()
+            elif not self.conversation.waiting:
+                self._renew()
         elif not self._sent:
             self.go_on()
 
@@ -214,9 +217,13 @@ class Link:
         else:
             self._sent.clear()
             self._renewing = self._proxy.server.renewal(self.conversation, self._isolation)
-            for request in self._renewing:
-                self.conversation.sent(request)
-                self._send(request.data)
+            self._renew()
+
+    def _renew(self) -> None:
+        """Send the next request of a renewal; one at a time, for the kernel holds back small packets in a row."""
+        request = next(request for request in self._renewing if not request.done)
+        self.conversation.sent(request)
+        self._send(request.data)
 
     @property
     def busy(self) -> bool:

@@ -68,6 +68,10 @@ class Database(Handle, Protocol):
         """Truncate all tables and fill them from the copy."""
         ...
 
+    def hasten(self) -> None:
+        """On a server of ours, give up what only costs time."""
+        ...
+
     def empty(self) -> None:
         """Truncate all tables: rows that are only deleted still hold InnoDB's gap locks apart."""
         ...
@@ -90,6 +94,10 @@ class Server(Database, Protocol):
 
     def connect(self, startup: Startup, isolation: str | None) -> Upstream:
         """Open a session as `startup` asks for, at an isolation level. Raises `LabError`."""
+        ...
+
+    def isolate(self, conversation: Conversation, isolation: str | None) -> Request:
+        """Return the request that changes the level of a session."""
         ...
 
     def renewal(self, conversation: Conversation, isolation: str | None) -> list[Request]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 ROWS_KEPT = 50
 
@@ -90,6 +90,11 @@ class Conversation(Protocol):
         """Expect the answer to `request`, after those to all earlier ones."""
         ...
 
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        ...
+
     def from_server(self, data: bytes) -> list[tuple[bytes, Request | None]]:
         """Split `data` into the answers it belongs to; ``None`` for what the server says unasked."""
         ...
@@ -101,5 +106,3 @@ class Conversation(Protocol):
     def query(self, sql: str) -> Request:
         """Return a request of our own."""
         ...
-
-    greets_first: ClassVar[bool]

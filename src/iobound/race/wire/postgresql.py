@@ -11,7 +11,6 @@ import struct
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from iobound.race.wire import ROWS_KEPT, Cancel, ClientEvent, Goodbye, Refused, Request, Startup, Stream
 
@@ -60,8 +59,6 @@ class _Expected:
 
 class Conversation:
     """See `iobound.race.wire.Conversation`."""
-
-    greets_first: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.in_transaction = False
@@ -204,6 +201,11 @@ class Conversation:
             expected = [each for each in expected if each.type in b"SQF"]
         self._expected.extend(expected)
         request.done = not expected
+
+    @property
+    def waiting(self) -> bool:
+        """Whether an answer is still to come."""
+        return bool(self._expected)
 
     def from_server(self, data: bytes) -> list[tuple[bytes, Request | None]]:
         """Split `data` into the answers it belongs to."""
