@@ -1,0 +1,92 @@
+"""The database drivers, and layers on them, that script experiments reach a service with: found by their files.
+
+What the files say of themselves is described in `iobound.lab.parts`. They run in the environment `ENVIRONMENT`, on each of
+its interpreters, and keep to one of two interfaces.
+
+One that offers ``sql`` has ``PLACEHOLDER`` (``%s``, ``%b``, ``?``, or ``$1`` where they are numbered), ``connect(url,
+autocommit=True)`` and ``ran(connection)``, labels of what runs. A connection has ``execute(sql, parameters=())``, which returns
+the rows, none where a statement has none; ``executemany(sql, rows)`` in the way of its library; ``begin()``, ``commit()``,
+``rollback()``, ``close()``; ``fileno()`` of its socket, ``None`` where it tells none; and where its library can,
+``copy(table, columns, rows)`` and ``pipeline(statements)`` of pairs of a statement and its parameters. Statements between
+`begin` and `commit` are one transaction, each other one is its own. Without `autocommit` the library begins transactions by
+itself; one that can't refuses that by a `ValueError`.
+
+One that offers ``things`` has ``connect(url)``, which returns the tables of `targets/statements/phases.py` as objects:
+``insert(x, y, z)``, ``select()``, ``point(x)``, ``wide()``, ``begin()``, ``rollback()``, ``close()`` and ``fileno()``; and
+``ran(things)``. In asynchronous ones all functions but ``ran`` and ``fileno`` are coroutines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from msgspec.structs import asdict
+
+import iobound
+from iobound.errors import UsageError, nearest
+from iobound.lab import interpreters, parts
+from iobound.lab.parts import Calls, Model, Part
+
+FOLDER = Path(iobound.__file__).parent / "targets" / "drivers"
+ENVIRONMENT = "drivers"
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A driver, or a layer on the driver that is `beneath` it."""
+
+    part: Part[parts.Driver]
+    title: str
+    service: str
+    calls: Calls
+    models: Sequence[Model]
+    offers: Literal["sql", "things"]
+    layer: Literal["driver", "core", "orm"]
+    beneath: str | None
+
+    @property
+    def name(self) -> str:
+        """What it is called, after its file."""
+        return self.part.name
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return self.part.path
+
+    @property
+    def requires_python(self) -> str:
+        """The versions that it runs on, like ``>=3.8``."""
+        return self.part.requires_python
+
+    def unavailable(self, python: str | None = None) -> str | None:
+        """Say why it can't run on the interpreter `python`, by default iobound's own; ``None`` where it can."""
+        if python is not None and (missing := interpreters.missing(python)):
+            return missing
+        found = interpreters.find(python) if python is not None else interpreters.own()
+        if self.part.runs_on(found.release):
+            return None
+        return f"{self.name} needs Python {self.requires_python}; {python or 'the one that runs iobound'} is {found.version}"
+
+
+@cache
+def catalogue() -> dict[str, Driver]:
+    """Return all drivers by their names."""
+    found = (parts.read(path, parts.Driver) for path in sorted(FOLDER.glob("*.py")))
+    return {part.name: Driver(part, **asdict(part.description)) for part in found}
+
+
+def names() -> list[str]:
+    """Return the names of all drivers."""
+    return list(catalogue())
+
+
+def find(name: str) -> Driver:
+    """Return the driver called `name`; raises `UsageError` with the nearest names where there is none."""
+    if name not in catalogue():
+        raise UsageError(nearest(name, names(), "driver"))
+    return catalogue()[name]
