@@ -10,7 +10,7 @@ from iobound.planning import Choice, Question
 from iobound.records import CallCell, Rounds
 
 TITLE = "What calls, coroutines, turns of an event loop and switches cost, on several interpreters"
-BUDGET_S = 45.0
+BUDGET_S = 45.0  # of two interpreters
 QUICK_BUDGET_S = 15.0
 FACTORS = {"python", "primitives"}
 
@@ -20,7 +20,8 @@ PLAIN = "plain"  # the family of the plain call, which all others are held again
 def plan(choice: Choice) -> Question:
     """Measure every family on the chosen interpreters: by default iobound's own and the oldest Python 3."""
     wanted = _wanted(choice.primitives)
-    cells = [cell for python in choice.python or _usual() for cell in _cells(python, wanted, choice.quick)]
+    pythons = choice.python or _usual()
+    cells = [cell for python in pythons for cell in _cells(python, wanted, choice.quick)]
     return Question(
         scripts=[
             Rounds(
@@ -28,7 +29,7 @@ def plan(choice: Choice) -> Question:
                 baseline=next(cell.id for cell in cells if cell.family == PLAIN),
                 cells=[*cells],
                 rounds=3 if choice.quick else 5,
-                budget_s=QUICK_BUDGET_S if choice.quick else BUDGET_S,
+                budget_s=(QUICK_BUDGET_S if choice.quick else BUDGET_S) * max(1.0, len(pythons) / 2),
             )
         ]
     )
@@ -61,7 +62,7 @@ def _cells(python: str, wanted: dict[str, list[str]], quick: bool) -> Iterator[C
     for name in families:
         family = primitives.families()[name]
         loops: Sequence[str | None] = family.description.loops or [None]
-        for loop in loops:
+        for loop in loops[:1] if quick and family.description.service else loops:
             yield CallCell(
                 id="/".join(["calls", python, name, *([loop] if loop else [])]),
                 python=python,

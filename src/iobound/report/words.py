@@ -89,7 +89,7 @@ ENDED: dict[EndReason, str] = {
 
 STATUS_ORDER = {"present": 0, "inconclusive": 1, "not-measured": 2, "absent": 3}
 
-ABSOLUTE = {"requests/s": "/s", "ms": " ms"}
+ABSOLUTE = {"requests/s": "/s", "ms": " ms", "us": " us"}
 """The units of figures that belong to a machine, and how they are written; of these nothing holds or fails elsewhere."""
 
 ENGINES = {"locust:HttpUser": "Locust"}

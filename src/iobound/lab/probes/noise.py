@@ -13,6 +13,7 @@ from iobound.records import Noise
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 FOREIGN_LIMIT = 0.06
 STEAL_LIMIT = 0.05
+UNRESOLVED_TICKS = 2  # /proc/stat counts in ticks of a core: a reading before and one after may each be one off
 PRESSURE = Path("/proc/pressure/cpu")
 
 
@@ -54,20 +55,23 @@ def judge(before: Cores, after: Cores, ours_s: float, idle_s: float = 0.0) -> No
     """Return what disturbed the time between two readings in which processes of ours used `ours_s` CPU seconds.
 
     `idle_s` of these were used by targets that had nothing to do. A block is quiet while foreign CPU and theirs each stay
-    below `FOREIGN_LIMIT`, and steal below `STEAL_LIMIT` of one core.
+    below `FOREIGN_LIMIT`, and steal below `STEAL_LIMIT` of one core; in a very short one the few ticks that can't be told
+    from none are allowed.
     """
     seconds = after.at - before.at
+    unresolved = UNRESOLVED_TICKS * TICK_S / seconds
+    foreign_limit, steal_limit = max(FOREIGN_LIMIT, unresolved), max(STEAL_LIMIT, unresolved)
     steal = (after.stolen_s - before.stolen_s) / seconds
     foreign = max(0.0, after.busy_s - before.busy_s - ours_s) / seconds
     pressure = None
     if before.pressure_s is not None and after.pressure_s is not None:
         pressure = (after.pressure_s - before.pressure_s) / seconds
     reasons = []
-    if foreign > FOREIGN_LIMIT:
-        reasons.append(f"other processes used {foreign:.0%} of a core (limit {FOREIGN_LIMIT:.0%})")
+    if foreign > foreign_limit:
+        reasons.append(f"other processes used {foreign:.0%} of a core (limit {foreign_limit:.0%})")
     idle = idle_s / seconds
-    if idle > FOREIGN_LIMIT:
-        reasons.append(f"targets that weren't asked anything used {idle:.0%} of a core (limit {FOREIGN_LIMIT:.0%})")
-    if steal > STEAL_LIMIT:
-        reasons.append(f"the hypervisor took {steal:.0%} of a core (limit {STEAL_LIMIT:.0%})")
+    if idle > foreign_limit:
+        reasons.append(f"targets that weren't asked anything used {idle:.0%} of a core (limit {foreign_limit:.0%})")
+    if steal > steal_limit:
+        reasons.append(f"the hypervisor took {steal:.0%} of a core (limit {steal_limit:.0%})")
     return Noise(steal=steal, foreign=foreign, pressure=pressure, quiet=not reasons, because="; ".join(reasons) or None)
