@@ -46,7 +46,7 @@ def pair(left: dict[str, Any], right: dict[str, Any], **of: Any) -> tuple[list[O
 
 
 def test_each_rule_gives_one_finding_under_its_files_name() -> None:
-    assert len(RULES) == 15
+    assert len(RULES) == 16
     assert [found.rule for found in judge(*tour()).findings] == RULES
 
 
@@ -240,3 +240,20 @@ def test_law_broken() -> None:
     assert found.status == "present"
     assert "= 1.39 cores, but there are 1" in found.statement
     assert finding("law-broken", launches(of), [of]).status == "absent"
+
+
+@pytest.mark.parametrize(("rtt_ms", "status"), [(0.0, "not-measured"), (1.0, "absent"), (8.0, "present")])
+def test_round_trips_decide(rtt_ms: float, status: str) -> None:
+    of = cell(rtt_ms=rtt_ms, service="postgresql")  # ten connections, 1,000/s: 10 ms a request
+    use = service_use(1010, round_trips=1010 if rtt_ms else None)
+    found = finding("round-trips-decide", launches(of, rps=1000.0, service=use), [of])
+    assert found.status == status
+    if status == "present":
+        assert "80%" in found.statement
+        assert "1,250 requests a second" in (found.advice or "")
+
+
+def test_sessions_over_an_injected_round_trip_are_not_called_idle() -> None:
+    of = cell(rtt_ms=5.0, service="postgresql")
+    seen = launches(of, service=service_use(1010, active_mean=0.2), ran={"pool": "10"})
+    assert finding("database-concurrency", seen, [of]).status == "not-measured"

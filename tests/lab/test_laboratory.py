@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import psutil
 import pytest
 
 from iobound.errors import LabError, Unavailable
@@ -46,3 +47,20 @@ def test_a_url_that_leads_nowhere_is_not_passed_over():
     nowhere = {"postgresql": "postgresql://a:b@127.0.0.1:1/c"}
     with Laboratory(urls=nowhere) as laboratory, pytest.raises(LabError, match=r"127\.0\.0\.1:1"):
         laboratory.first_available(["postgresql", "sqlite"])
+
+
+def test_a_target_is_told_the_way_over_its_round_trip_time():
+    with Laboratory() as laboratory:
+        near, far = (
+            SideBySide("t", "", [catalogue.find("flask/werkzeug/psycopg")], Workload(name="sql-point"), rtt_ms=rtt_ms)
+            .capacity(1)
+            .cells[0]
+            for rtt_ms in (0.0, 3.0)
+        )
+        url = laboratory.data_url(far)
+        assert url
+        assert laboratory.settings(near)["DATABASE_URL"] == url
+        assert laboratory.settings(far)["DATABASE_URL"] == laboratory.relay(url, 3.0).url(url)
+        pid = laboratory.relay(url, 3.0).pid
+        assert psutil.pid_exists(pid)
+    assert not psutil.pid_exists(pid)

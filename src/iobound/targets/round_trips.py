@@ -14,7 +14,7 @@ BYTES = 160
 
 
 def count(fileno):
-    """Return the round trips over a socket so far; None for what is no TCP socket, or on a kernel that doesn't count.
+    """Return the round trips over a socket so far; None without one, for one that isn't TCP, or where the kernel doesn't count.
 
     The difference of two counts is what was made between them.
     """

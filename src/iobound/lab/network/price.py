@@ -59,6 +59,13 @@ class Echo(socketserver.StreamRequestHandler):
             self.request.sendall(data)
 
 
+class EchoServer(socketserver.ThreadingTCPServer):
+    """Listens for many who come at a time; a connection that is still open doesn't keep it from ending."""
+
+    request_queue_size = 1024
+    daemon_threads = True
+
+
 @contextmanager
 def echoing(cpus: Sequence[int]) -> Iterator[Upstream]:
     """Serve echoes in threads on `cpus`."""
@@ -67,8 +74,7 @@ def echoing(cpus: Sequence[int]) -> Iterator[Upstream]:
         os.sched_setaffinity(0, cpus)
         server.serve_forever(poll_interval=0.05)
 
-    with socketserver.ThreadingTCPServer((LOOPBACK, 0), Echo) as server:
-        server.daemon_threads = True
+    with EchoServer((LOOPBACK, 0), Echo) as server:
         thread = threading.Thread(target=serve, name="echo")
         thread.start()
         try:
