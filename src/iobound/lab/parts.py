@@ -196,11 +196,18 @@ class Driver(Description, frozen=True, tag="driver"):
     beneath: str | None = None
 
 
+class Loader(Description, frozen=True, tag="loader"):
+    """A program of `targets/bulk/`: it loads rows under `model` by drivers with such `calls`."""
+
+    calls: Calls
+    model: Model
+
+
 Requirement = Annotated[str, msgspec.Meta(pattern=r"^>=\d+\.\d+(,<\d+\.\d+)?$")]
 
 
 class _Tool(msgspec.Struct, frozen=True):
-    iobound: Framework | Server | Store | Published | Driver | Primitives
+    iobound: Framework | Server | Store | Published | Driver | Primitives | Loader
 
 
 class _Script(msgspec.Struct, frozen=True, rename="kebab"):

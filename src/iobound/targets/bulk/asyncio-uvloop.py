@@ -5,6 +5,7 @@
 # [tool.iobound]
 # kind = "loader"
 # title = "asyncio on uvloop"
+# calls = "async"
 # model = "asyncio"
 # ///
 """One task a connection, on the event loop uvloop."""

@@ -5,6 +5,7 @@
 # [tool.iobound]
 # kind = "loader"
 # title = "asyncio"
+# calls = "async"
 # model = "asyncio"
 # ///
 """One task a connection, on asyncio's own event loop."""

@@ -5,6 +5,7 @@
 # [tool.iobound]
 # kind = "loader"
 # title = "gevent"
+# calls = "sync"
 # model = "gevent"
 # ///
 """One greenlet a connection; psycopg2 waits through psycogreen. Keeps to the syntax of Python 2.7."""

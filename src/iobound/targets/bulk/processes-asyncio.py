@@ -5,7 +5,8 @@
 # [tool.iobound]
 # kind = "loader"
 # title = "processes with asyncio in each"
-# model = "asyncio"
+# calls = "async"
+# model = "processes"
 # ///
 """Two processes, or one for each core where there are more, with an event loop in each and a task for each connection."""
 

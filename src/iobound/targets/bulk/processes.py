@@ -5,6 +5,7 @@
 # [tool.iobound]
 # kind = "loader"
 # title = "processes"
+# calls = "sync"
 # model = "processes"
 # ///
 """One process a connection."""

@@ -5,6 +5,7 @@
 # [tool.iobound]
 # kind = "loader"
 # title = "threads"
+# calls = "sync"
 # model = "threads"
 # ///
 """One thread a connection. Keeps to the syntax of Python 2.7."""

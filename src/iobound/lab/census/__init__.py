@@ -1,0 +1,1 @@
+"""What the bulk load loads: the census's records, or made ones of the same shape, and the tables that they go into."""
