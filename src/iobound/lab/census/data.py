@@ -130,7 +130,8 @@ def read(folder: Path) -> Census:
             first, last = codes.index(each.starting_matrix), codes.index(each.ending_matrix)
         except ValueError as error:
             raise UsageError(
-                f"--data: segment {each.segment} in {folder / 'segments.json'}: {error} of dictionary.json"
+                f"--data: {folder / 'segments.json'}: segment {each.segment} goes from {each.starting_matrix} to "
+                f"{each.ending_matrix}, and dictionary.json hasn't got both"
             ) from error
         segments.update(dict.fromkeys(codes[first : last + 1], each.segment))
     return Census(

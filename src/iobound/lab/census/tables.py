@@ -32,6 +32,7 @@ class Dialect:
     value: str
     text: str
     digest: str
+    analyze: str
     waits: str
 
 
@@ -54,6 +55,7 @@ DIALECTS = {
         value="NUMERIC",
         text="round(value, 6)::text",
         digest="('x' || left(md5({}), 15))::bit(60)::bigint",
+        analyze="ANALYZE",
         waits="SELECT coalesce(wait_event_type || ':' || wait_event, 'running'), count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND application_name <> 'iobound' AND backend_type = 'client backend' GROUP BY 1",
     ),
@@ -63,6 +65,7 @@ DIALECTS = {
         value="DECIMAL(30, 6)",
         text="value",
         digest="CAST(CONV(LEFT(MD5({}), 15), 16, 10) AS UNSIGNED)",
+        analyze="ANALYZE TABLE",
         waits="SELECT CASE WHEN command = 'Sleep' THEN 'Client:ClientRead' WHEN state LIKE 'Waiting for %lock%'"
         " THEN concat('Lock:', state) ELSE coalesce(nullif(state, ''), 'running') END, count(*)"
         " FROM information_schema.processlist WHERE db = database() AND id <> connection_id() GROUP BY 1",
@@ -108,9 +111,7 @@ class Tables:
         self._insert("matrix", [(n, each.code, each.name, each.universe, each.segment) for n, each in enumerate(matrices, 1)])
         items = [(matrix, position, name) for matrix, of in enumerate(matrices, 1) for position, name in enumerate(of.items)]
         self._insert("dictionary_item", [(number, *item) for number, item in enumerate(items, 1)])
-        self._run(
-            "ANALYZE matrix, dictionary_item" if self._service == "postgresql" else "ANALYZE TABLE matrix, dictionary_item"
-        )
+        self._run(self._dialect.analyze + " matrix, dictionary_item")
 
     def empty(self) -> None:
         """Make the tables that are loaded anew."""
@@ -138,7 +139,7 @@ class Tables:
         return Contents(geo_rows, int(geo_digest), rows, int(digest))
 
     def waits(self) -> dict[str, int]:
-        """Count the sessions of others by what they wait for just now, as the server calls it; ``running`` are those that don't."""
+        """Count the sessions of others by what they wait for now, as the server calls it; ``running`` are those that don't."""
         return {what: int(count) for what, count in self._run(self._dialect.waits)}
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -13,7 +13,7 @@ INTERVAL_S = 0.02
 
 
 class WaitProbe:
-    """Calls `look`, which counts sessions by what they wait for, every `INTERVAL_S` between entering and leaving the context."""
+    """Calls `look`, which counts sessions by what they wait for, every `INTERVAL_S` while it is entered."""
 
     def __init__(self, look: Callable[[], dict[str, int]]) -> None:
         self._look = look

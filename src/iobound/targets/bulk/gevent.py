@@ -16,14 +16,14 @@ from phases import conduct, read_job
 job = read_job()
 feeder = Feeder(job)  # before anything is patched: it is a plain process
 
-from gevent import monkey  # noqa: E402
+from gevent import monkey
 
 monkey.patch_all()
 
-import socket  # noqa: E402
+import socket
 
-import gevent  # noqa: E402
-from gevent.lock import Semaphore  # noqa: E402
+import gevent
+from gevent.lock import Semaphore
 
 try:
     from psycogreen.gevent import patch_psycopg
@@ -32,8 +32,8 @@ except ImportError:  # there is no psycopg2 to be patched
 else:
     patch_psycopg()
 
-import driver  # noqa: E402
-from loading import Group, sources  # noqa: E402
+import driver
+from loading import Group, sources
 
 
 def together(functions):

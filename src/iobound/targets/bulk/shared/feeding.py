@@ -133,7 +133,7 @@ class Streaming(object):
 
 
 class Published(object):
-    """As the published suite did it: what fills the queue runs among the workers, and lets none of them run until it is full."""
+    """As the published suite did it: what fills the queue runs among the workers, and lets none run until it is full."""
 
     def __init__(self, stream):
         self._stream = stream

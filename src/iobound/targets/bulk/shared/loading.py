@@ -123,7 +123,7 @@ class Worker(object):
         self.lose(line, whole, error)
 
     def lose(self, line, whole, error):
-        """Report a line that isn't loaded, or not wholly; of the statement that failed it isn't known whether it was committed."""
+        """Report a line that isn't loaded wholly; of the statement that failed it isn't known whether it was committed."""
         committed = 0
         if not whole and self._statements == "single" and self._pending is not None:
             committed = len(line[2]) - sum(1 for _ in self._pending) - 1

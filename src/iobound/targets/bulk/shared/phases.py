@@ -37,7 +37,7 @@ def say(**line):
 
 def labels(ran):
     """Return what a driver says of itself with what is known of the interpreter, all as text."""
-    own = {"python": platform.python_version(), "implementation": platform.python_implementation()}
+    own = {"python": platform.python_version(), "interpreter": platform.python_implementation()}
     if hasattr(sys, "_is_gil_enabled"):
         own["gil"] = "on" if sys._is_gil_enabled() else "off"
     return dict([(name, str(value)) for name, value in ran.items() if value is not None], **own)
