@@ -24,7 +24,7 @@ def connect():
 
 @contextmanager
 def transaction(begin="BEGIN"):
-    """Give a function that executes a statement and returns its rows; commit at the end, roll back after an error."""
+    """Give a function that executes a statement and returns its rows; commit at the end, after an error only disconnect."""
     with closing(connect()) as connection:
         if isinstance(connection, psycopg.Connection):
             connection.autocommit = True  # so that BEGIN is ours
@@ -37,9 +37,5 @@ def transaction(begin="BEGIN"):
             return cursor.fetchall() if cursor.description else cursor.rowcount
 
         sql(begin)
-        try:
-            yield sql
-        except BaseException:
-            sql("ROLLBACK")
-            raise
+        yield sql
         sql("COMMIT")

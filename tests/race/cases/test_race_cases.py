@@ -1,7 +1,7 @@
 """Public reports of races, and variants of them that hold or only seem to: `iobound race` must judge each one rightly.
 
 Each module here is one report, or a family of variants: functions with a ``@race.case``, and `EXPECTED`, which says by
-function, database and isolation level what must be found: the verdict, the violating and all schedules where they are known, and
+function, database and isolation level what must be found: the verdict, violating and all schedules where they are known, and
 how many sessions the database aborts.
 """
 

@@ -141,8 +141,8 @@ def copy_locked():
 def copy_out():
     with connected() as connection, connection:
         with connection.cursor().copy("COPY (SELECT max(place) FROM entry) TO STDOUT") as rows:
-            last = int(next(iter(rows.rows()))[0])
-        connection.execute("INSERT INTO entry VALUES (%s)", [last + 1])
+            ((last,),) = rows.rows()
+        connection.execute("INSERT INTO entry VALUES (%s)", [int(last) + 1])
 
 
 BROKEN = {"postgresql": {"read committed": "violated"}}

@@ -37,7 +37,7 @@ def save_where_version():
 
 EXPECTED = {
     save: {
-        "postgresql": {"read committed": "violated 170/182", "repeatable read": "holds"},
+        "postgresql": {"read committed": "violated 140/182", "repeatable read": "holds"},
         "mariadb off": {"repeatable read": "violated 170/182"},
         "mariadb on": {"repeatable read": "holds"},
     },
