@@ -34,8 +34,8 @@ class TransferSample(Sample, frozen=True, tag="transfer"):
     `balances` are those, `expected` what the transfers that the database acknowledged make of them, account by account; the
     first is the vault, which all others were emptied into at the end. `acknowledged` counts these transfers, `timed` those
     within `seconds`, `refused` those for which the payer hadn't enough, `contended` those during which another was between one
-    of the same accounts. `aborts` counts by kind what ended a transaction that was then tried again (`retries`) or not
-    (`given_up`), `errors` all other exceptions. `unfinished` workers still hung when they were no longer waited for.
+    of the same accounts. `aborts` counts by kind what ended a transaction, which was then tried again (`retries`) while there
+    was time, `given_up` the transfers tried in vain within one transaction, `errors` all other exceptions. `unfinished` workers still hung when they were no longer waited for.
     """
 
     seconds: float
@@ -62,7 +62,7 @@ class TransferSummary(ScriptSummary, frozen=True, tag="transfer"):
     the cell `relative_to`, where both are correct. `busy` counts refusals of SQLite to let a transaction wait that has read,
     `version_conflicts` versions that had changed.
 
-    `verdict` is ``wrong``; ``stuck`` where transfers were given up for ever the same reason; ``errors`` where exceptions came
+    `verdict` is ``wrong``; ``stuck`` where transfers were given up; ``errors`` where exceptions came
     out of transfers; ``no-contention`` where no two transfers met, so that nothing is shown; else ``correct``, which means that
     nothing wrong was seen.
     """

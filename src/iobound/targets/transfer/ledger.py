@@ -12,6 +12,10 @@ VAULT = 0  # the account that all others are emptied into
 MOST_ERRORS = 50  # after which a worker stops, for a connection that is of no use any more
 
 
+class TooLate(Exception):
+    """A transfer was aborted when there was no time left to try it again."""
+
+
 class Ledger:
     """The transfers that one worker was told are committed, and what became of the others.
 
@@ -35,7 +39,7 @@ class Ledger:
             raise error
         self.aborts[kind] += 1
         if clock() > self.limit:
-            raise GivenUp(f"no time left after a {kind}") from error
+            raise TooLate from error
         self.retries += 1
 
     def usable(self):
@@ -86,6 +90,8 @@ def attempt(bank, ledger, transfer, payer, payee):
     ledger.board[ledger.number] = mine
     try:
         made = yield from transfer(bank, ledger, payer, payee)
+    except TooLate:
+        pass
     except GivenUp:
         ledger.given_up += 1
     except Exception as error:

@@ -35,7 +35,7 @@ class Abort(Exception):
 
 
 class GivenUp(Exception):
-    """The transfer wasn't made within its limits."""
+    """The strategy has tried in vain for as often as it makes sense."""
 
 
 def abort_of(error):
