@@ -10,7 +10,7 @@ from typing import Protocol
 from iobound.errors import UsageError
 from iobound.lab import catalogue, service
 from iobound.load.engine import DEFAULT
-from iobound.records import Cell, Comparison, Plan, Rounds, View, Workload
+from iobound.records import Cell, Comparison, Plan, Rounds, View, Walk, Workload
 from iobound.workloads import need
 
 BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
@@ -42,6 +42,11 @@ class Choice:
     primitives: Sequence[str] = ()
     lines: int | None = None
     data: Path | None = None
+    transaction: Sequence[Transaction] = ()
+    statements: Sequence[Statements] = ()
+    feeder: Sequence[Feeding] = ()
+    bad_lines: BadLines = "refuse"
+    seed: int = 1
     strategies: Sequence[str] = ()
     databases: Sequence[str] = ()
     isolation: Sequence[str] = ()
@@ -54,9 +59,15 @@ class Question:
     comparisons: list[Comparison] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
     scripts: list[Rounds] = field(default_factory=list)
+    walks: list[Walk] = field(default_factory=list)
 
     def __add__(self, other: Question) -> Question:
-        return Question([*self.comparisons, *other.comparisons], [*self.cells, *other.cells], [*self.scripts, *other.scripts])
+        return Question(
+            [*self.comparisons, *other.comparisons],
+            [*self.cells, *other.cells],
+            [*self.scripts, *other.scripts],
+            [*self.walks, *other.walks],
+        )
 
     @property
     def rtts(self) -> set[float]:

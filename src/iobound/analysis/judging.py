@@ -14,6 +14,7 @@ from iobound.analysis.observed import Observed
 from iobound.analysis.ratios import ratios
 from iobound.analysis.results import Results
 from iobound.analysis.verdict import verdict
+from iobound.analysis.waterfalls import sentence, waterfall
 from iobound.records import Failure, Judgement, Observation, Plan, RunHeader, Sample
 
 
@@ -27,8 +28,10 @@ def judge(header: RunHeader, observations: Sequence[Observation]) -> Judgement:
     findings = [module.judge(results) for module in _modules(rules)] if plan.cells else []
     claimed = [claim for module in _modules(claims) for claim in module.judge(results)] if plan.cells else []
     judged = [import_module(f"{scripts.__name__}.{each.experiment}").judge(header, each, observations) for each in plan.scripts]
+    falls = [waterfall(walk, results) for walk in plan.walks]
+    told = [*([verdict(results, claimed)] if plan.cells and not falls else []), *map(sentence, falls)]
     return Judgement(
-        verdict="\n".join([*([verdict(results, claimed)] if plan.cells else []), *(each.verdict for each in judged)]),
+        verdict="\n".join([*told, *(each.verdict for each in judged)]),
         cells=cells,
         ratios=results.ratios,
         controls=compared,
@@ -37,6 +40,7 @@ def judge(header: RunHeader, observations: Sequence[Observation]) -> Judgement:
         not_measured=[*_not_measured(header, observed), *_never_launched(plan, observations)],
         endings=observed.endings,
         scripts=[summary for each in judged for summary in each.summaries],
+        waterfalls=falls,
     )
 
 

@@ -14,9 +14,8 @@ from iobound.errors import BadAnswer, NoVerdict, UsageError
 from iobound.lab.commands import CommandTarget
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
-from iobound.lab.targets import launch_command
 from iobound.load.spec import Exchange
-from iobound.measure.verify import answers, verify
+from iobound.measure.agreement import Start, agreed
 from iobound.planning import SideBySide
 from iobound.records import Change, Plan, Workload
 
@@ -72,7 +71,7 @@ def command(
         asked = [Exchange(path=path) for path in paths or ("/",)]
         if not different_answers:
             progress("asking both commands", 0)
-            asked = agreed(commands, asked)
+            asked = agreed(Start(commands["A"]), Start(commands["B"]), asked)
         targets = {name: CommandTarget(name, argv, asked) for name, argv in commands.items()}
         workload = Workload(name=" ".join(paths or ("/",)))
         pair = SideBySide(stages.COMMANDS, "the two commands", list(targets.values()), workload)
@@ -95,28 +94,6 @@ def command(
     judgement = stages.report(run)
     stages.show(run, judgement, as_json)
     return stages.exit_code(judgement)
-
-
-def agreed(commands: dict[str, tuple[str, ...]], asked: list[Exchange]) -> list[Exchange]:
-    """Ask both commands before anything is timed; return the exchanges with the answers that must come under load too.
-
-    Only the status is held to where the first command itself answers differently each time. Raises `BadAnswer` with the first
-    difference between the two.
-    """
-    first, second = commands.values()
-    with launch_command(first) as running:
-        exchanges = [
-            Exchange(path=exchange.path, status=status, answer=body if body == again else None)
-            for (exchange, status, body), (_, _, again) in zip(
-                answers(running.url, asked), answers(running.url, asked), strict=True
-            )
-        ]
-    with launch_command(second) as running:
-        try:
-            verify(running.url, exchanges)
-        except BadAnswer as error:
-            raise BadAnswer(f"the commands answer differently. B: {error}; --different-answers compares them anyway") from error
-    return exchanges
 
 
 def compare_runs(first: Path, second: Path, allow_slower: float | None, as_json: bool) -> int:

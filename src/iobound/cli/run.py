@@ -167,6 +167,7 @@ def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, pr
             replace(each, budget_s=each.budget_s * stretch, rounds=max(each.rounds, int(each.rounds * stretch)))
             for each in question.scripts
         ],
+        walks=question.walks,
     )
 
 

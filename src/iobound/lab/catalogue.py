@@ -161,6 +161,14 @@ class Catalogue:
                 return self._find_composed(name, framework, server, *store)
         raise UsageError(f"target {name!r} has too many parts; write framework/server or framework/server/store")
 
+    def compose(self, framework: str, server: str, store: str) -> Composed:
+        """Return the target of three parts, the store that stands in where there is none among them; raises `UsageError`."""
+        parts = self.frameworks[framework], self.servers[server], self.stores[store]
+        misfit = _misfit(*parts)
+        if misfit:
+            raise UsageError(f"{framework}/{server}/{store}: {misfit}")
+        return _compose(*parts)
+
     def _find_published(self, name: str) -> Target:
         program = self.published.get(name.partition("@")[0])
         if program:

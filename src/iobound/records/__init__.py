@@ -19,6 +19,7 @@ from iobound.records.calls import CallCell, CallSample, CallSummary
 from iobound.records.drivers import DriverCell, DriverSample, DriverSummary
 from iobound.records.scripts import Sample, ScriptCell, ScriptSummary
 from iobound.records.transfer import TransferCell, TransferSample, TransferSummary
+from iobound.records.walks import Step, StepRatio, Walk, Waterfall
 
 __all__ = [
     "SCHEMA",
@@ -72,12 +73,16 @@ __all__ = [
     "ServiceUse",
     "Stage",
     "Status",
+    "Step",
+    "StepRatio",
     "TimeSeries",
     "TransferCell",
     "TransferSample",
     "TransferSummary",
     "Trial",
     "View",
+    "Walk",
+    "Waterfall",
     "WebObservation",
     "Workload",
 ]
@@ -182,6 +187,7 @@ class Plan(Record, frozen=True):
     seed: int
     quick: bool
     scripts: list[Rounds] = []
+    walks: list[Walk] = []
 
 
 # --- the environment ------------------------------------------------------------------------------------------------
@@ -558,3 +564,4 @@ class Judgement(Record, frozen=True):
     not_measured: list[Failure]
     endings: list[Ending]
     scripts: list[AnySummary] = []
+    waterfalls: list[Waterfall] = []

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from iobound.records import CellSummary, ClaimResult, Control, Ending, Judgement, Plan, View
 from iobound.report import words
 
+EXPLAIN = "explain"
+
 
 @dataclass(frozen=True)
 class Group:
@@ -72,8 +74,9 @@ def group(judgement: Judgement, plan: Plan) -> list[Group]:
     """Return the groups of a judgement in the order of the plan."""
     questions = {comparison.id: comparison.question for comparison in plan.comparisons}
     groups = []
-    for experiment, asked in dict.fromkeys((cell.experiment, cell.asked) for cell in judgement.cells):
-        cells = [c for c in judgement.cells if (c.experiment, c.asked) == (experiment, asked)]
+    shown = [cell for cell in judgement.cells if cell.experiment != EXPLAIN]  # those of walks are told by their waterfall
+    for experiment, asked in dict.fromkeys((cell.experiment, cell.asked) for cell in shown):
+        cells = [c for c in shown if (c.experiment, c.asked) == (experiment, asked)]
         comparisons = list(dict.fromkeys(cell.comparison for cell in cells))
         groups.append(
             Group(

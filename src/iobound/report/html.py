@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from iobound.records import Judgement, RunHeader, View
-from iobound.report import charts, groups, sections, words
+from iobound.report import charts, groups, outline, words
 
 LIMIT = 1_950_000
 """Bytes of the file, which is to be mailed and attached."""
@@ -38,7 +38,7 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
     environment.filters["unbroken"] = lambda interval: interval.replace(", ", ",\u00a0")
     parts: Any = environment.get_template("parts.html").module
     shown = groups.group(judgement, header.plan)
-    scripted = [(section, section.figures()) for section in sections.sections(header, judgement)]
+    scripted = [(section, section.figures()) for section in outline.sections(header, judgement)]
     pieces: dict[tuple[tuple[str, str], View, str], Markup] = {}
     left_out: dict[str, dict[str, None]] = {}
 

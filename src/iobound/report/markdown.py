@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from iobound.records import CellSummary, Judgement, RunHeader
-from iobound.report import groups, sections, words
+from iobound.report import groups, outline, words
 from iobound.report.groups import Group
 
 
@@ -26,7 +26,7 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
             lines += [f"- A against A, {over}: {words.control(control)}" for over, control in group.controls_of(view)]
             lines += [""]
     lines += _published(judgement)
-    for section in sections.sections(header, judgement):
+    for section in outline.sections(header, judgement):
         lines += [f"### {_text(section.title)}", "", *(_text(line) for line in section.text), ""]
         for grid in section.grids:
             alignment = "".join("r" if number in grid.numbers else "l" for number in range(len(grid.columns)))

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 
-from iobound.records import AnySummary, ClaimResult, Judgement, RunHeader
+from iobound.records import AnySummary, ClaimResult, Judgement
 from iobound.report import words
 from iobound.report.drawing import Figure
 
@@ -34,16 +33,6 @@ class Section:
     text: Sequence[str]
     grids: Sequence[Grid]
     figures: Callable[[], Sequence[Figure]] = list
-
-
-def sections(header: RunHeader, judgement: Judgement) -> list[Section]:
-    """Return the sections of the script experiments that were measured, in the order of the plan."""
-    made = []
-    for rounds in header.plan.scripts:
-        summaries = [each for each in judgement.scripts if each.experiment == rounds.experiment]
-        if summaries:
-            made.append(import_module(f"iobound.report.scripts.{rounds.experiment}").section(header, judgement, summaries))
-    return made
 
 
 def claims(judgement: Judgement, experiment: str) -> Grid | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from iobound.records import BoundBy, Judgement, RunHeader, View
-from iobound.report import groups, sections, words
+from iobound.report import groups, outline, words
 from iobound.report.groups import Group
 from iobound.report.sections import Section
 
@@ -57,7 +57,7 @@ def _parts(header: RunHeader, judgement: Judgement, width: int) -> Iterator[Rend
         for view in group.views:
             yield from _results(header, judgement, group, view, width)
     yield from _published(judgement, width)
-    for section in sections.sections(header, judgement):
+    for section in outline.sections(header, judgement):
         yield from _section(section)
     relay = words.relay(header.environment)
     if relay:

@@ -1,0 +1,40 @@
+"""Do two commands answer the same? Asked before anything is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from iobound.errors import BadAnswer
+from iobound.lab.targets import launch_command
+from iobound.load.spec import Exchange
+from iobound.measure.verify import answers, verify
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a command is started: its arguments, and what is set in its environment."""
+
+    argv: Sequence[str]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def agreed(first: Start, second: Start, asked: Sequence[Exchange]) -> list[Exchange]:
+    """Ask both commands; return the exchanges with the answers that must come under load too.
+
+    Only the status is held to where the first command itself answers differently each time. Raises `BadAnswer` with the first
+    difference between the two.
+    """
+    with launch_command(first.argv, settings=first.settings) as running:
+        exchanges = [
+            Exchange(path=exchange.path, status=status, answer=body if body == again else None)
+            for (exchange, status, body), (_, _, again) in zip(
+                answers(running.url, asked), answers(running.url, asked), strict=True
+            )
+        ]
+    with launch_command(second.argv, settings=second.settings) as running:
+        try:
+            verify(running.url, exchanges)
+        except BadAnswer as error:
+            raise BadAnswer(f"the commands answer differently. B: {error}; --different-answers compares them anyway") from error
+    return exchanges

@@ -1,0 +1,378 @@
+"""The way from one web target to another, one factor at a time: what each step changes, and the comparisons that measure it.
+
+A state is a framework on a server over a store with some settings. A step changes one of these; the cheapest sequence of steps
+is searched for (Dijkstra, A note on two problems in connexion with graphs, 1959), where changing two things at once, for want
+of a state in between, is dear. Among sequences that cost the same, the order of `ORDER` is preferred, or its reverse.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from iobound.errors import UsageError
+from iobound.lab.catalogue import AsPublished, Catalogue, Target
+from iobound.lab.parts import Kind, Knob, Part
+from iobound.load.engine import DEFAULT
+from iobound.planning import Contender, Question
+from iobound.records import Cell, Comparison, Step, Walk, Workload
+
+KNOBS: dict[Knob, tuple[str, str]] = {
+    "KEEP_ALIVE": ("keep-alive", "75"),
+    "ACCESS_LOG": ("access log", "0"),
+    "DEBUG": ("debug flag", "0"),
+    "WORKERS": ("workers", "1"),
+    "THREADS": ("threads", "10"),
+    "POOL_SIZE": ("pool size", "10"),
+    "CONNECT": ("connection", "pooled"),
+    "SESSION_FACTORY": ("session factory", "once"),
+    "RESET_ON_RELEASE": ("releasing a connection", "1"),
+    "AUTOCOMMIT": ("autocommit", "0"),
+}
+"""What each setting is called as a factor, and what it is where nothing is said."""
+
+LEVELS = {
+    "KEEP_ALIVE": {"0": "off", "75": "on"},
+    "ACCESS_LOG": {"0": "off", "1": "on"},
+    "DEBUG": {"0": "off", "1": "on"},
+    "CONNECT": {"each": "one per request"},
+    "SESSION_FACTORY": {"each": "one per request"},
+    "RESET_ON_RELEASE": {"0": "as it is", "1": "reset"},
+    "AUTOCOMMIT": {"0": "off", "1": "on"},
+}
+
+PROGRAM, COLOUR = "program", "sync or async"
+PARTS = ["server", "framework", "event loop and parser", "data layer", "driver"]
+ORDER = [*(name for name, _ in KNOBS.values()), *PARTS, COLOUR]
+
+# What changing one thing costs, each of several at once, and a setting that the next state can't have.
+ONE, EACH, SILENT = 1.0, 5.0, 20.0
+PREFER, LONGEST = 1e-3, 16  # what a step that comes too early costs more, and after how many steps none is early
+
+
+class State(NamedTuple):
+    """A composed target by its parts, and every setting that is given at one of the ends, whether it heeds it or not."""
+
+    framework: str
+    server: str
+    store: str
+    settings: tuple[tuple[Knob, str], ...]
+
+
+class Move(NamedTuple):
+    """One change of a state, and what it costs. More than one factor where none of them can be changed without the others."""
+
+    factors: tuple[str, ...]
+    before: str
+    after: str
+    cost: float
+    to: State
+
+
+@dataclass(frozen=True)
+class Station:
+    """Something that can be launched: a target with the settings that it heeds."""
+
+    target: Contender
+    settings: Mapping[str, str]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What makes two stations the same."""
+        return (self.target.name, *(f"{name}={value}" for name, value in sorted(self.settings.items())))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step between two stations."""
+
+    factors: tuple[str, ...]
+    before: str
+    after: str
+    start: Station
+    end: Station
+
+
+class Ways:
+    """Finds the ways between two targets of a catalogue."""
+
+    def __init__(self, catalogue: Catalogue, first: Target, last: Target) -> None:
+        self.catalogue = catalogue
+        self.first, self.last = first, last
+        start, end = _composed(catalogue, first), _composed(catalogue, last)
+        self.knobs = sorted({*start[1], *end[1]}, key=list(KNOBS).index)
+        self.start, self.goal = self._state(*start), self._state(*end)
+
+    def forwards(self) -> list[Change]:
+        """Return the steps from `first` to `last` in the order of `ORDER`, the swap of sync for async last.
+
+        A published program is exchanged for what comes nearest to it that is composed of parts, which is a step of its own.
+        Ratios multiply in any order: a swap that had to come before others, which are only to be had in async, stands last all
+        the same. Raises `UsageError` where there is no way.
+        """
+        steps = self._steps(ORDER)
+        return [*(step for step in steps if step.factors != (COLOUR,)), *(step for step in steps if step.factors == (COLOUR,))]
+
+    def backwards(self) -> list[Change]:
+        """Return the steps from `first` to `last` in the opposite order, as far as it is possible."""
+        return self._steps(ORDER[::-1])
+
+    def _steps(self, order: Sequence[str]) -> list[Change]:
+        return [*self._leaving(self.first, self.start), *self._walk(order), *self._entering(self.last, self.goal)]
+
+    def _leaving(self, target: Target, state: State) -> list[Change]:
+        parts = self._station(state)
+        step = Change((PROGRAM,), target.name, parts.target.name, Station(target, {}), parts)
+        return [step] if isinstance(target, AsPublished) else []
+
+    def _entering(self, target: Target, state: State) -> list[Change]:
+        parts = self._station(state)
+        step = Change((PROGRAM,), parts.target.name, target.name, parts, Station(target, {}))
+        return [step] if isinstance(target, AsPublished) else []
+
+    def _walk(self, order: Sequence[str]) -> list[Change]:
+        ranks = {factor: rank / len(order) for rank, factor in enumerate(order)}
+        number = itertools.count()
+        Path = tuple[tuple[State, Move], ...]
+        nearest: list[tuple[float, int, State, Path]] = [(0.0, next(number), self.start, ())]
+        done: set[State] = set()
+        while nearest:
+            cost, _, state, path = heapq.heappop(nearest)
+            if self._arrived(state):
+                return [
+                    Change(move.factors, move.before, move.after, self._station(before), self._station(move.to))
+                    for before, move in path
+                ]
+            if state in done:
+                continue
+            done.add(state)
+            for move in self._moves(state):
+                early = PREFER * ranks.get(move.factors[0], 1.0) * max(0.0, 1 - len(path) / LONGEST)
+                heapq.heappush(nearest, (cost + move.cost + early, next(number), move.to, (*path, (state, move))))
+        raise UsageError(f"there is no way from {self.first.name} to {self.last.name} by the parts of the catalogue")
+
+    def _state(self, target: Target, settings: Mapping[Knob, str]) -> State:
+        framework, server, store = (part.name for part in target.parts)
+        return State(framework, server, store, tuple((knob, settings.get(knob, KNOBS[knob][1])) for knob in self.knobs))
+
+    def _target(self, state: State) -> Target | None:
+        """Return the target of a state, ``None`` where its parts don't fit together."""
+        with suppress(UsageError):
+            return self.catalogue.compose(*state[:3])
+        return None
+
+    def _station(self, state: State) -> Station:
+        target = self.catalogue.compose(*state[:3])
+        return Station(target, {knob: value for knob, value in state.settings if knob in target.knobs})
+
+    def _arrived(self, state: State) -> bool:
+        return state[:3] == self.goal[:3] and self._station(state).key == self._station(self.goal).key
+
+    def _moves(self, state: State) -> Iterator[Move]:
+        here = self.catalogue.compose(*state[:3])
+        goal = dict(self.goal.settings)
+        for knob, value in state.settings:
+            if knob in here.knobs and value != goal[knob]:
+                settings = tuple((name, goal[name] if name == knob else held) for name, held in state.settings)
+                levels = LEVELS.get(knob, {})
+                before, after = levels.get(value, value), levels.get(goal[knob], goal[knob])
+                yield Move((KNOBS[knob][0],), before, after, ONE, state._replace(settings=settings))
+        for factors, to in self._exchanges(state):
+            there = self._target(to)
+            if there is not None:
+                unsaid = tuple(
+                    KNOBS[knob][0] for knob, held in state.settings if held != goal[knob] and knob not in there.knobs
+                )
+                parts = [(old, new) for old, new in zip(state[:3], to[:3], strict=True) if old != new]
+                before, after = ("/".join(pair[side] for pair in parts) for side in (0, 1))
+                cost = (ONE if len(factors) == 1 else EACH * len(factors)) + SILENT * len(unsaid)
+                yield Move((*factors, *unsaid), before, after, cost, to)
+
+    def _exchanges(self, state: State) -> Iterator[tuple[tuple[str, ...], State]]:
+        """Yield what a state can become by other parts, with the factors that this changes; the parts may not fit together."""
+        frameworks, servers, stores = self.catalogue.frameworks, self.catalogue.servers, self.catalogue.stores
+        mine, own, data = frameworks[state.framework], servers[state.server], stores[state.store]
+        for name in self._parts("server", servers, bridges=True):
+            yield (_kind(own, servers[name], "event loop and parser", "server"),), state._replace(server=name)
+        for name in self._parts("framework", frameworks):
+            if frameworks[name].description.calls != mine.description.calls:
+                continue
+            yield ("framework",), state._replace(framework=name)
+            if own.description.twin and frameworks[name].description.interface != mine.description.interface:
+                yield ("framework",), state._replace(framework=name, server=own.description.twin)
+            for server in self._parts("server", servers):
+                yield ("framework", "server"), state._replace(framework=name, server=server)
+        for name in self._parts("store", stores):
+            yield (_kind(data, stores[name], "driver", "data layer"),), state._replace(store=name)
+        coloured = mine.description.twin
+        if coloured and frameworks[coloured].description.calls != mine.description.calls:
+            for name in self._parts("store", stores):
+                alike = name == data.description.twin
+                yield (COLOUR,) if alike else (COLOUR, "data layer"), state._replace(framework=coloured, store=name)
+        if frameworks[self.goal.framework].description.calls != mine.description.calls:
+            yield ("framework", "server", COLOUR, "data layer"), self.goal._replace(settings=state.settings)
+
+    def _parts(self, kind: str, parts: Mapping[str, Part[Kind]], *, bridges: bool = False) -> list[str]:
+        """Return the parts that a way may use: those of the ends, their twins, and if asked all that have a twin."""
+        ends = [getattr(self.start, kind), getattr(self.goal, kind)]
+        twins = [twin for name in ends if (twin := _twin(parts[name]))]
+        return list(dict.fromkeys([*ends, *twins, *(name for name, part in parts.items() if bridges and _twin(part))]))
+
+
+def _twin(part: Part[Kind]) -> str | None:
+    twin: str | None = getattr(part.description, "twin", None)
+    return twin
+
+
+def _kind(one: Part[Kind], other: Part[Kind], near: str, far: str) -> str:
+    """Return `near` where two parts use the same library, else `far`."""
+    libraries = [re.split(r"[^\w-]", part.dependencies[0])[0] for part in (one, other) if part.dependencies]
+    return near if len(libraries) == 2 and libraries[0] == libraries[1] else far
+
+
+def _composed(catalogue: Catalogue, target: Target) -> tuple[Target, Mapping[Knob, str]]:
+    """Return what comes nearest to `target` that is composed of parts, and its settings."""
+    if not isinstance(target, AsPublished):
+        return target, {}
+    like = target.description.like.get(target.service or "none")
+    if like is None:
+        raise UsageError(
+            f"what {target.name} is made of isn't known: {target.program} has no table [tool.iobound.like] for "
+            f"{target.service or 'no service'}"
+        )
+    return catalogue.find(like.target), like.settings
+
+
+class _Asked:
+    """Makes the comparisons of a walk, each once."""
+
+    def __init__(self, id_: str, workload: Workload, concurrency: int) -> None:
+        self.id, self.workload, self.concurrency = id_, workload, concurrency
+        self.question = Question()
+        self._made: dict[tuple[tuple[str, ...], ...], str] = {}
+
+    def steps(self, direction: str, changes: Sequence[Change]) -> list[Step]:
+        """Ask each change of a walk and return its steps."""
+        return [
+            Step(
+                factor=" and ".join(change.factors),
+                before=change.before,
+                after=change.after,
+                comparison=self.pair(f"{direction}{number}", " and ".join(change.factors), change.start, change.end),
+            )
+            for number, change in enumerate(changes, 1)
+        ]
+
+    def pair(
+        self, name: str, question: str, start: Station, end: Station, *, engine: str = DEFAULT, control: bool = False
+    ) -> str:
+        """Ask two stations side by side, the first as the baseline, and return the comparison's id."""
+        key = (start.key, end.key, (engine,))
+        if key not in self._made:
+            self._made[key] = id_ = f"{self.id}/{name}"
+            cells = [
+                Cell(
+                    id=f"{id_}/{place}",
+                    experiment="explain",
+                    target=station.target.name,
+                    workload=self.workload,
+                    view="capacity",
+                    concurrency=self.concurrency,
+                    rate=None,
+                    engine=engine,
+                    service=station.target.service,
+                    settings=dict(station.settings),
+                )
+                for place, station in (("from", start), ("to", end))
+            ]
+            ids = [cell.id for cell in cells]
+            self.question += Question(
+                [Comparison(id=id_, question=question, baseline=ids[0], cells=ids, control=control)], cells
+            )
+        return self._made[key]
+
+
+def walk(
+    catalogue: Catalogue,
+    names: tuple[str, str],
+    workload: Workload,
+    concurrency: int,
+    *,
+    both_ways: bool = True,
+    tool: str | None = None,
+) -> Question:
+    """Return the walk between two targets under `workload`, and the comparisons that measure it.
+
+    `both_ways` measures the steps in the opposite order as well, `tool` names a load tool that measures the two ends too.
+    Raises `UsageError` where a target is unknown or doesn't serve the workload, or where there is no way.
+    """
+    first, last = map(catalogue.find, names)
+    for target in (first, last):
+        if not target.serves(workload):
+            raise UsageError(f"{target.name} doesn't serve the workload {workload}; `iobound list` shows what each needs")
+    if first.name == last.name:
+        raise UsageError(f"{first.name} is both ends; name two targets")
+    ways = Ways(catalogue, first, last)
+    back = ways.backwards() if both_ways else []
+    return _asked(Station(first, {}), Station(last, {}), ways.forwards(), back, workload, concurrency, tool)
+
+
+def walk_of_commands(
+    first: Contender,
+    last: Contender,
+    factors: Mapping[str, tuple[str, str]],
+    workload: Workload,
+    concurrency: int,
+    *,
+    both_ways: bool = True,
+) -> Question:
+    """Return the walk between two commands: each of the `factors` (environment variables, from one value to another) changes
+    by itself, and last the command, where it is another one.
+    """
+    start = Station(first, {name: before for name, (before, _) in factors.items()})
+    end = Station(last, {name: after for name, (_, after) in factors.items()})
+
+    def changes(names: Sequence[str]) -> Iterator[Change]:
+        now = start
+        for name in names:
+            before, after = factors[name]
+            then = replace(now, settings={**now.settings, name: after})
+            yield Change((name,), before, after, now, then)
+            now = then
+        if first is not last:
+            yield Change(("command",), first.name, last.name, now, end)
+
+    there, back = list(changes(list(factors))), list(changes(list(factors)[::-1])) if both_ways else []
+    return _asked(start, end, there, back, workload, concurrency, None)
+
+
+def _asked(
+    first: Station,
+    last: Station,
+    forwards: Sequence[Change],
+    backwards: Sequence[Change],
+    workload: Workload,
+    concurrency: int,
+    tool: str | None,
+) -> Question:
+    """Return a walk and its comparisons."""
+    asked = _Asked(f"explain/{workload}/{first.target.name}..{last.target.name}", workload, concurrency)
+    direct = asked.pair("direct", "the two ends", first, last, control=True)
+    there, back = asked.steps("forwards", forwards), asked.steps("backwards", backwards)
+    made = Walk(
+        id=asked.id,
+        first=first.target.name,
+        last=last.target.name,
+        workload=str(workload),
+        direct=direct,
+        forwards=there,
+        backwards=back if {step.comparison for step in back} != {step.comparison for step in there} else [],
+        tool=asked.pair(tool, f"the two ends, by {tool}", first, last, engine=tool) if tool else None,
+        notes=[f"{' and '.join(change.factors)} can't be changed alone here" for change in forwards if len(change.factors) > 1],
+    )
+    return replace(asked.question, walks=[made])
