@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.8"
-# dependencies = ["asyncmy>=0.2"]
+# requires-python = ">=3.9"
+# dependencies = ["asyncmy>=0.2.17"]
 #
 # [tool.iobound]
 # kind = "driver"
@@ -50,7 +50,7 @@ class Connection:
         return await self.cursor.fetchall()
 
     def fileno(self):
-        return self.raw._writer.get_extra_info("socket").fileno()
+        return self.raw._transport.get_extra_info("socket").fileno()
 
 
 def ran(connection):

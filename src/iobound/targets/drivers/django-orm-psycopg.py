@@ -22,9 +22,9 @@ os.environ["PSYCOPG_IMPL"] = "binary"
 import django
 import psycopg
 from django.conf import settings
-from django.db import connection, connections, models, transaction
+from django.db import connection, models, transaction
 
-settings.configure(DATABASES={})
+settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.postgresql"}})
 django.setup()
 
 
@@ -56,15 +56,13 @@ Wide = type("Wide", (models.Model,), {**named, **columns})
 
 def connect(url):
     at = urlsplit(url)
-    settings.DATABASES["default"] = {
-        "ENGINE": "django.db.backends.postgresql",
-        "HOST": at.hostname,
-        "PORT": at.port or 5432,
-        "USER": unquote(at.username or ""),
-        "PASSWORD": unquote(at.password or ""),
-        "NAME": at.path[1:],
-    }
-    connections._settings = connections.settings = connections.configure_settings(None)
+    connection.settings_dict.update(
+        HOST=at.hostname,
+        PORT=at.port or 5432,
+        USER=unquote(at.username or ""),
+        PASSWORD=unquote(at.password or ""),
+        NAME=at.path[1:],
+    )
     connection.ensure_connection()
     return Things(connection.connection)
 

@@ -17,6 +17,7 @@ Its errors come from the next SELECT or the commit. Without autocommit, or a tra
 """
 
 import os
+from contextlib import ExitStack
 
 os.environ["PSYCOPG_IMPL"] = "binary"
 
@@ -42,22 +43,20 @@ class Connection:
         return self.cursor.fetchall() if sql.startswith("SELECT") else []
 
     def begin(self):
-        self.sending = self.raw.pipeline()
-        self.sending.__enter__()
+        self.sending = ExitStack()
+        self.sending.enter_context(self.raw.pipeline())
         self.cursor.execute("BEGIN")
 
     def commit(self):
-        self.raw.commit()
-        self._wait()
+        self._end("COMMIT") if self.sending else self.raw.commit()
 
     def rollback(self):
-        self.raw.rollback()
-        self._wait()
+        self._end("ROLLBACK") if self.sending else self.raw.rollback()
 
-    def _wait(self):
-        if self.sending:
-            self.sending.__exit__(None, None, None)
-            self.sending = None
+    def _end(self, sql):
+        sending, self.sending = self.sending, None
+        with sending:
+            self.cursor.execute(sql)
 
 
 def ran(connection):

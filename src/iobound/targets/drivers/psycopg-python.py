@@ -24,7 +24,8 @@ from importlib.metadata import files
 os.environ["PSYCOPG_IMPL"] = "python"
 # Else it takes the system's libpq, of another version or missing.
 [libpq] = [file.locate() for file in files("psycopg-binary") if file.name.startswith("libpq-")]
-ctypes.util.find_library = {"pq": str(libpq)}.get
+find_library = ctypes.util.find_library
+ctypes.util.find_library = lambda name: str(libpq) if name == "pq" else find_library(name)
 
 import psycopg
 

@@ -92,6 +92,5 @@ def ran(things):
         "driver": "redis-py " + redis.__version__,
         "implementation": "C" if "Hiredis" in parser else "Python",
         "parser": parser,
-        "packer": type(connection._command_packer).__name__,
         "protocol": f"RESP{connection.protocol}",
     }

@@ -1,6 +1,6 @@
 # /// script
-# requires-python = ">=3.8"
-# dependencies = ["sqlalchemy[asyncio]>=2.0", "asyncmy>=0.2"]
+# requires-python = ">=3.9"
+# dependencies = ["sqlalchemy[asyncio]>=2.0", "asyncmy>=0.2.17"]
 #
 # [tool.iobound]
 # kind = "driver"

@@ -49,7 +49,7 @@ async def connect(url):
     address = "asyncpg" + url[len("postgresql") :] + "?minsize=1&maxsize=1"
     await Tortoise.init(db_url=address, modules={"models": [__name__]}, _enable_global_fallback=True)
     async with tortoise.connections.get("default").acquire_connection() as raw:
-        return Things(raw)
+        return Things(raw._con)
 
 
 class Things:
