@@ -1,6 +1,6 @@
 """The tables that single statements are measured on, made in a database of ours on any service, and the rows in them.
 
-``test_things`` is that of the published comparison of MySQL drivers, empty. What the others are is said in
+``test_things`` is that of the published comparison of MySQL drivers. What the others are is said in
 `targets/statements/phases.py`, whose programs get the rows from here.
 """
 
@@ -51,10 +51,13 @@ def wides() -> list[Row]:
     ]
 
 
-def make(service: Service, purpose: str, rows: int) -> str:
-    """Make the tables in an empty database for `purpose`; return its URL for targets. Raises `LabError`."""
+def make(service: Service, purpose: str, there: list[Row], points: list[Row]) -> str:
+    """Make the tables in an empty database for `purpose`; return its URL for targets. Raises `LabError`.
+
+    `there` are the rows of ``test_things`` that needn't be inserted any more, `points` those of ``test_points``.
+    """
     url = service.scratch(purpose)
-    filled = {"test_points": things(rows), "test_wide": wides()}
+    filled = {"test_things": there, "test_points": points, "test_wide": wides()}
     try:
         {"postgresql": _postgresql, "mariadb": _mariadb, "sqlite": _sqlite, "valkey": _valkey}[service.name](url, filled)
     except (psycopg.Error, pymysql.MySQLError, sqlite3.Error, redis.RedisError) as error:
@@ -87,7 +90,7 @@ def _mariadb(url: str, filled: dict[str, list[Row]]) -> None:
         for create in CREATE:
             cursor.execute(f"{create} ENGINE = InnoDB")
         for table, rows in filled.items():
-            cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(rows[0]))})", rows)
+            cursor.executemany(f"INSERT INTO {table} VALUES ({_marks('%s', table)})", rows)
             cursor.execute(f"ANALYZE TABLE {table}")
 
 
@@ -96,13 +99,21 @@ def _sqlite(url: str, filled: dict[str, list[Row]]) -> None:
         for create in CREATE:
             connection.execute(create)
         for table, rows in filled.items():
-            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join(['?'] * len(rows[0]))})", rows)
+            connection.executemany(f"INSERT INTO {table} VALUES ({_marks('?', table)})", rows)
 
 
 def _valkey(url: str, filled: dict[str, list[Row]]) -> None:
     with closing(redis.Redis.from_url(url.replace("valkey", "redis", 1))) as client, client.pipeline() as pipeline:
         for table, rows in filled.items():
             for row in rows:
-                fields = dict(zip(WIDE if table == "test_wide" else THING, row, strict=True))
-                pipeline.hset(f"iobound:{table}:{row[0]}", mapping=fields)
+                pairs = zip(_columns(table), row, strict=True)
+                pipeline.hset(f"iobound:{table}:{row[0]}", items=[each for pair in pairs for each in pair])
         pipeline.execute()
+
+
+def _columns(table: str) -> list[str]:
+    return WIDE if table == "test_wide" else THING
+
+
+def _marks(placeholder: str, table: str) -> str:
+    return ", ".join([placeholder] * len(_columns(table)))

@@ -16,7 +16,7 @@ class DriverCell(ScriptCell, frozen=True, kw_only=True, tag="drivers"):
     """A driver, or an ORM on one, whose single statements are measured.
 
     `rung` is where it stands on the ladder of its service: a driver, SQLAlchemy Core, or an ORM; `beneath` is the driver that
-    the latter two run on. `rows` are inserted one by one, and are what each SELECT returns. `times` are the statements of the
+    the latter two run on. `rows` are what each SELECT returns, `inserts` how many of them are inserted one by one. `times` are the statements of the
     other phases, of which fewer are carried out where they take more than `most_s` seconds.
     """
 
@@ -25,6 +25,7 @@ class DriverCell(ScriptCell, frozen=True, kw_only=True, tag="drivers"):
     rung: Literal["driver", "core", "orm"]
     beneath: str | None
     rows: int
+    inserts: int
     times: dict[Phase, int]
     most_s: float
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from iobound.errors import LabError, Unavailable
+from iobound.errors import Unavailable
 from iobound.lab.processes import spawn
 from iobound.lab.scratch import Scratch
 
@@ -31,10 +31,12 @@ class Stacks:
     """What was seen: `counts` of samples by stack, outermost function first, each as ``path:function``.
 
     A path is as one imports it: ``pymysql/connections.py``; that of a module of the standard library begins with
-    ``python/``, that of a program of ours has no folder. ``:GC:`` is the garbage collector.
+    ``python/``, that of a program of ours has no folder. ``:GC:`` is the garbage collector. Where nothing could be seen,
+    `failed` says why.
     """
 
     def __init__(self) -> None:
+        self.failed: str | None = None
         self.counts: Counter[tuple[str, ...]] = Counter()
 
 
@@ -53,7 +55,7 @@ def unavailable(implementation: str, release: tuple[int, int]) -> str | None:
 def sampled(pid: int, cpus: Sequence[int]) -> Iterator[Stacks]:
     """Sample the process `pid` from `cpus` until it ends, which it must within the context; the stacks are there afterwards.
 
-    Raises `Unavailable` without Austin, `LabError` where it may not read the process.
+    Raises `Unavailable` without Austin.
     """
     austin = _austin()
     stacks = Stacks()
@@ -67,7 +69,7 @@ def sampled(pid: int, cpus: Sequence[int]) -> Iterator[Stacks]:
         while process.alive() and time.monotonic() < deadline:
             time.sleep(0.005)
         if process.returncode != 0:
-            raise LabError(f"Austin couldn't sample the stacks of process {pid}: {_last_line(process.output())}")
+            stacks.failed = f"Austin couldn't sample process {pid}: {_last_line(process.output())}"
         stacks.counts = _read(written.read())
 
 

@@ -36,7 +36,7 @@ async def carry_out(job, things, checks):
     await warm_up(job, things, checks)
     fileno = things.fileno() if hasattr(things, "fileno") else None
     with phases.Measured("insert", job, fileno) as measured:
-        measured.done(*await insert(things, job["things"]))
+        measured.done(*await insert(things, job["things"][: job["inserts"]]))
     checks.things(await things.select())
     for phase in phases.READS:
         with phases.Measured(phase, job, fileno) as measured:
@@ -44,7 +44,7 @@ async def carry_out(job, things, checks):
         checks.counted(measured)
     checks.things(await things.select())
     checks.wides(await things.wide())
-    phases.answer(checks, await things.select(), job["times"]["answer"])
+    phases.answer(checks, await things.select(), job["answers"])
     if job["profiled"]:
         for phase in phases.READS:
             with phases.Profiled(phase) as profiled:
@@ -62,7 +62,7 @@ async def warm_up(job, things, checks):
     await things.insert(*job["things"][0])
     await things.rollback()
     await things.begin()
-    checks.empty(await things.select())
+    checks.before(await things.select())
     for x in job["points"][:3]:
         checks.point(x, await things.point(x))
     checks.wides(await things.wide())

@@ -2,7 +2,7 @@
 
 The data are rows of three columns, in two tables, and rows of 31 columns in a third:
 
-    test_things (x INTEGER, y VARCHAR(255), z FLOAT)               empty when a program begins; nothing is ever committed
+    test_things (x INTEGER, y VARCHAR(255), z FLOAT)               has all rows but those to insert; nothing is committed
     test_points (x INTEGER PRIMARY KEY, y VARCHAR(255), z FLOAT)   has the rows that are read by `x`
     test_wide (id INTEGER PRIMARY KEY, i0 … i9 INTEGER, s0 … s9 VARCHAR(255), f0 … f9 FLOAT)
 
@@ -72,13 +72,14 @@ class Checks(object):
     """What the rows must be. `touch_thing` and `touch_wide` touch every column of a row, and return their values."""
 
     def __init__(self, job, sql):
+        self.there = job["things"][job["inserts"] :]
         self.rows = {"select": job["things"], "point": job["things"][:1], "wide": job["wides"]}
         self.touch_thing = itemgetter(0, 1, 2) if sql else attrgetter(*THING)
         self.touch_wide = itemgetter(*range(len(WIDE))) if sql else attrgetter(*WIDE)
 
-    def empty(self, rows):
-        """Refuse rows where there are none yet."""
-        same("select", [list(self.touch_thing(row)) for row in rows], [])
+    def before(self, rows):
+        """Refuse other rows than there are before any is inserted."""
+        same("select", [list(self.touch_thing(row)) for row in rows], self.there)
 
     def things(self, rows):
         """Refuse other rows than were inserted."""

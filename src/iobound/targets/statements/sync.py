@@ -3,10 +3,12 @@
 Reads one JSON object, the job, on standard input:
 
     url        of the database, whose tables are as `phases.py` says
-    things     the rows to insert and to get back, each of x, y and z; `wides` those of the wide table
+    things     the rows to get back, each of x, y and z, of which the first `inserts` are to be inserted
+    wides      those of the wide table
     points     values of x to read rows by
-    times      statements of each phase that reads (select, point, wide), and of JSON answers
+    times      statements of each phase that reads: select, point, wide
     most_s     seconds after which such a phase ends before all its statements are done
+    answers    times that rows are made into the JSON of an answer
     services   processes that are, with their descendants, the database; null where they can't be seen
     profiled   null, or statements of each phase that are carried out once more under cProfile
     sampled_s  seconds for which the select phase is carried out once more while its stacks are sampled; 0 for none
@@ -44,7 +46,7 @@ def carry_out(job, things, checks):
     warm_up(job, things, checks)
     fileno = things.fileno() if hasattr(things, "fileno") else None
     with phases.Measured("insert", job, fileno) as measured:
-        measured.done(*insert(things, job["things"]))
+        measured.done(*insert(things, job["things"][: job["inserts"]]))
     checks.things(things.select())
     for phase in phases.READS:
         with phases.Measured(phase, job, fileno) as measured:
@@ -52,7 +54,7 @@ def carry_out(job, things, checks):
         checks.counted(measured)
     checks.things(things.select())
     checks.wides(things.wide())
-    phases.answer(checks, things.select(), job["times"]["answer"])
+    phases.answer(checks, things.select(), job["answers"])
     if job["profiled"]:
         for phase in phases.READS:
             with phases.Profiled(phase) as profiled:
@@ -71,7 +73,7 @@ def warm_up(job, things, checks):
     things.insert(*job["things"][0])
     things.rollback()
     things.begin()
-    checks.empty(things.select())
+    checks.before(things.select())
     for x in job["points"][:3]:
         checks.point(x, things.point(x))
     checks.wides(things.wide())
