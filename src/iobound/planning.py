@@ -11,6 +11,7 @@ from iobound.errors import UsageError
 from iobound.lab import catalogue, service
 from iobound.load.engine import DEFAULT
 from iobound.records import Cell, Comparison, Plan, Rounds, View, Walk, Workload
+from iobound.records.bulk import BadLines, Feeding, Statements, Transaction
 from iobound.workloads import need
 
 BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
@@ -46,7 +47,6 @@ class Choice:
     statements: Sequence[Statements] = ()
     feeder: Sequence[Feeding] = ()
     bad_lines: BadLines = "refuse"
-    seed: int = 1
     strategies: Sequence[str] = ()
     databases: Sequence[str] = ()
     isolation: Sequence[str] = ()

@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import click
 
 from iobound.lab import service
+from iobound.records.bulk import BadLines, Feeding, Statements, Transaction
 from iobound.workloads import parse
 
 SERVICE_OPTIONS = {flag: name for name in service.known() if (flag := service.find(name).flag)}
@@ -112,6 +113,15 @@ def _rtt_ms(text: str) -> float:
     return milliseconds
 
 
+def _one_of(names: Sequence[str]) -> Callable[[str], str]:
+    def checked(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"{text!r} is none of {', '.join(names)}")
+        return text
+
+    return checked
+
+
 NAMES = Listed(str, "names")
 RTT: Listed = Listed(_rtt_ms, "round-trip times")
 CONNECTIONS = Listed(_connections, "numbers")
@@ -130,6 +140,24 @@ FACTORS = [
     click.option("--connections", type=CONNECTIONS, help="bulk: connections, one worker each, e.g. 10,100."),
     click.option("--lines", type=click.IntRange(min=1), help="bulk: lines of the data to load."),
     click.option("--data", type=click.Path(path_type=Path, exists=True), help="bulk: folder of the census's files."),
+    click.option(
+        "--bad-lines", type=click.Choice(get_args(BadLines)), help="bulk: refuse data with a bad line (default), or report it."
+    ),
+    click.option(
+        "--transaction",
+        type=Listed(_one_of(get_args(Transaction)), "names"),
+        help="bulk: autocommit (default), or a transaction for each line of the data.",
+    ),
+    click.option(
+        "--statements",
+        type=Listed(_one_of(get_args(Statements)), "names"),
+        help="bulk: how a line's values are inserted: single (default), executemany, pipeline, copy.",
+    ),
+    click.option(
+        "--feeder",
+        type=Listed(_one_of(get_args(Feeding)), "names"),
+        help="bulk: preloaded (default up to 2,000 lines), streaming, or published (busy-waiting).",
+    ),
     click.option("--primitives", type=NAMES, help="calls: only these primitives."),
     click.option("--strategies", type=NAMES, help="transfer: only these, e.g. autocommit,for-update-ordered."),
     click.option("--databases", type=NAMES, help="transfer: only these, e.g. postgresql,mariadb,sqlite."),

@@ -129,7 +129,7 @@ def not_heeded(factor: str, chosen: list[ModuleType]) -> str:
     """Say of what experiments an option is, none of which is among the chosen."""
     asked = " and ".join(name_of(each) for each in chosen)
     having = [name for name in KNOWN if factor in experiment(name).FACTORS]
-    return f"--{factor} isn't a factor of {asked}; it is of {' and '.join(having)}"
+    return f"--{factor.replace('_', '-')} isn't a factor of {asked}; it is of {' and '.join(having)}"
 
 
 def name_of(chosen: ModuleType) -> str:

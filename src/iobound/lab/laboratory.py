@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import Any, TypeVar
 
 from iobound import dataset
 from iobound.errors import LabError
@@ -17,6 +18,8 @@ from iobound.lab.network.relay import Relay
 from iobound.lab.placement import Placement
 from iobound.lab.service import Service, ServiceOptions
 from iobound.records import Cell, ScriptCell
+
+T = TypeVar("T")
 
 
 class Laboratory:
@@ -40,6 +43,7 @@ class Laboratory:
         self._durable = durable
         self.jitter_ms = jitter_ms
         self._relays: dict[tuple[Upstream, float], Relay] = {}
+        self._made: dict[str, Any] = {}
         self._missing: dict[str, LabError] = {}
         self._exits = ExitStack()
 
@@ -49,6 +53,7 @@ class Laboratory:
     def __exit__(self, *exception: object) -> None:
         self.services.clear()
         self._relays.clear()
+        self._made.clear()
         self._exits.close()
 
     def service(self, name: str) -> Service:
@@ -100,6 +105,13 @@ class Laboratory:
     def data_url(self, cell: Cell) -> str | None:
         """Return the URL of the data that `cell` works on, made where it isn't there yet; ``None`` without a service."""
         return None if cell.service is None else self.service(cell.service).dataset(cell.workload.rows)
+
+    def once(self, key: str, make: Callable[[], AbstractContextManager[T]]) -> T:
+        """Return what `make` makes, made when it is first asked for by this `key`; it is left together with the laboratory."""
+        if key not in self._made:
+            self._made[key] = self._exits.enter_context(make())
+        made: T = self._made[key]
+        return made
 
     def over(self, url: str, rtt_ms: float) -> str:
         """Return the URL by which a target reaches the service of `url` in a round-trip time of `rtt_ms`; 0 is without a relay.
