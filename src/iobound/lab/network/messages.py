@@ -41,8 +41,7 @@ class Traffic(msgspec.Struct, frozen=True):
     """What went over a relay so far, over all its connections, those that ended included.
 
     `connections` were made, `open` of them are open now, `refused` were not accepted by the service. `turns` counts round
-    trips: how often a client went on sending after it had been answered, and the first time it sent. `late_us` is how much
-    later than due chunks were sent, on average.
+    trips: how often a client went on sending after it had been answered, and the first time it sent.
     """
 
     connections: int
@@ -51,7 +50,6 @@ class Traffic(msgspec.Struct, frozen=True):
     to_service_bytes: int
     to_client_bytes: int
     turns: int
-    late_us: float
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -81,7 +81,6 @@ class Relay:
         self._connections: dict[int, Connection] = {}
         self._made = self._refused = self._turns = 0
         self._to_service = self._to_client = 0
-        self._late_ns = self._sent = 0
         self._held = 0
         self._full: set[Side] = set()
         self._stalled = False
@@ -240,7 +239,7 @@ class Relay:
     def _forward(self, side: Side) -> None:
         """Send what `side` sent and is due to its peer."""
         connection, line, peer = side.connection, side.line, side.peer
-        while connection.open and not self._stalled and (due := line.due) is not None and due <= (now := clock()):
+        while connection.open and not self._stalled and (due := line.due) is not None and due <= clock():
             what = line.first
             if what is End.RESET:
                 self._reset(connection)
@@ -265,8 +264,6 @@ class Relay:
                     self._close(connection)
                 continue
             self._held -= size
-            self._late_ns += now - due
-            self._sent += 1
             if side is connection.service:
                 connection.answered = True
         if connection.open:
@@ -326,7 +323,6 @@ class Relay:
             to_service_bytes=self._to_service,
             to_client_bytes=self._to_client,
             turns=self._turns,
-            late_us=self._late_ns / self._sent / 1000 if self._sent else 0.0,
         )
         return Answer(self._listener.getsockname()[1], len(cut), traffic)
 
