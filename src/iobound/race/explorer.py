@@ -203,6 +203,7 @@ class Exploration:
             model=self.case.model,
             database=self.case.database if self.case.database and "://" not in self.case.database else database.name,
             server=f"{database.name} {database.version}",
+            setup=self._reset.executed,
         )
 
     def level(self, isolation: str | None, max_schedules: int, progress: Callable[[str], None]) -> Level:

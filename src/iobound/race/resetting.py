@@ -57,6 +57,7 @@ class Reset:
         self._ours = ours
         self._statements: list[Statement] | None = None
         first = self._prepare()
+        self.executed = [sql for sql, _ in first.statements]
         self.beginning = database.state()
         second = self._prepare()
         self._compare("run twice", database.state())

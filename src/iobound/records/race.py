@@ -129,13 +129,17 @@ class Level(Record, frozen=True):
 
 
 class Subject(Record, frozen=True):
-    """What was explored: the function, as FILE:NAME, the calls that run at once, and where."""
+    """What was explored: the function, as FILE:NAME, the calls that run at once, and where.
+
+    `setup` are the statements that the set-up executed.
+    """
 
     function: str
     calls: list[str]
     model: Model
     database: str
     server: str
+    setup: list[str] = []
 
 
 class Report(Record, frozen=True):
