@@ -1,0 +1,109 @@
+"""Rows of the census into a database over many connections: under threads, gevent, asyncio and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iobound.errors import UsageError
+from iobound.lab import loaders
+from iobound.lab.census import data
+from iobound.planning import Choice, Question
+from iobound.records import BulkCell, Rounds
+from iobound.records.bulk import Feeding, Statements, Transaction
+
+TITLE = "Bulk load of census records: threads, gevent, asyncio, processes"
+BUDGET_S = 90.0
+QUICK_BUDGET_S = 30.0
+FACTORS = {
+    *("models", "connections", "python", "rtt"),
+    *("data", "lines", "bad_lines", "transaction", "statements", "feeder"),
+}
+
+OWN_PYTHON: Sequence[str | None] = (None,)
+AUTOCOMMIT: Sequence[Transaction] = ("autocommit",)
+SINGLE: Sequence[Statements] = ("single",)
+PRELOADED: Sequence[Feeding] = ("preloaded",)
+STREAMING: Sequence[Feeding] = ("streaming",)
+
+LINES = 40  # of 222 values, unasked
+PRELOADED_LINES = 2000  # at most, unasked
+CONNECTIONS = (15, 120)  # of the published measurements
+QUICK_CONNECTIONS = (10,)
+QUICK_MODELS = {
+    "postgresql": ["threads/psycopg2", "gevent/psycopg2", "asyncio/aiopg", "asyncio/asyncpg", "asyncio/psycopg"],
+    "mariadb": ["threads/pymysql", "threads/mysqlclient", "gevent/pymysql", "asyncio/aiomysql", "asyncio/asyncmy"],
+}
+MODELS = {
+    "postgresql": [*QUICK_MODELS["postgresql"], "asyncio-uvloop/asyncpg", "processes/psycopg2"],
+    "mariadb": [*QUICK_MODELS["mariadb"], "asyncio-uvloop/asyncmy", "processes/pymysql"],
+}
+
+
+def plan(choice: Choice) -> Question:
+    """Load the same lines under each model and driver at each number of connections; the first is the baseline.
+
+    Raises `UsageError` for a model or driver that isn't there, and for data that can't be loaded, naming the line.
+    """
+    usual = QUICK_MODELS if choice.quick else MODELS
+    models = choice.models or usual[choice.first_available(["postgresql", "mariadb"])]
+    lines = choice.lines or LINES
+    if choice.data:
+        data.load(data.read(choice.data.resolve()), lines, report_bad=choice.bad_lines == "report")
+    cells = [
+        _cell(choice, lines, asked, connections, rtt_ms, python, transaction, statements, feeder)
+        for connections in choice.connections or (QUICK_CONNECTIONS if choice.quick else CONNECTIONS)
+        for rtt_ms in choice.rtt or [0.0]
+        for python in choice.python or OWN_PYTHON
+        for transaction in choice.transaction or AUTOCOMMIT
+        for statements in choice.statements or SINGLE
+        for feeder in choice.feeder or (PRELOADED if lines <= PRELOADED_LINES else STREAMING)
+        for asked in models
+    ]
+    return Question(
+        scripts=[
+            Rounds(
+                experiment="bulk",
+                baseline=cells[0].id,
+                cells=[*cells],
+                rounds=3 if choice.quick else 5,
+                budget_s=QUICK_BUDGET_S if choice.quick else BUDGET_S,
+            )
+        ]
+    )
+
+
+def _cell(
+    choice: Choice,
+    lines: int,
+    asked: str,
+    connections: int,
+    rtt_ms: float,
+    python: str | None,
+    transaction: Transaction,
+    statements: Statements,
+    feeder: Feeding,
+) -> BulkCell:
+    loader, driver = loaders.find(asked)
+    if feeder == "published" and loader.description.model == "processes":
+        raise UsageError(f"--feeder published runs among the workers of one process, and {loader.name} has several")
+    unusual = [
+        *([f"python{python}"] if python else []),
+        *([f"rtt{rtt_ms:g}ms"] if rtt_ms else []),
+        *(level for level in (transaction, statements, feeder) if level not in {"autocommit", "single", "preloaded"}),
+    ]
+    return BulkCell(
+        id="/".join(["bulk", asked, f"c{connections}", *unusual]),
+        python=python,
+        service=driver.service,
+        rtt_ms=rtt_ms,
+        model=loader.name,
+        driver=asked.partition("/")[2],
+        part=driver.name,
+        connections=connections,
+        lines=lines,
+        data=str(choice.data.resolve()) if choice.data else None,
+        transaction=transaction,
+        statements=statements,
+        feeder=feeder,
+        bad_lines=choice.bad_lines,
+    )
