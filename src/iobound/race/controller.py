@@ -63,6 +63,8 @@ class Controller:
         self._gate = gate
         self._wakeup = wakeup
         self._failure = failure
+        self.depends_on_order = False
+        """Whether a session has waited in Python for another one before its first statement."""
 
     def run(self, choose: Choose, order: Sequence[int]) -> Execution:
         """Carry out one execution, its sessions begun in `order`; those that aren't in it stay out."""
@@ -81,6 +83,7 @@ class Controller:
             for number in order:
                 self._model.start(number)
                 self._let_run(self._sessions[number])
+                self.depends_on_order |= self._sessions[number].state == "waits"
             while pending := self._pending():
                 if len(self._drafts) >= STEPS_LIMIT * self._count:
                     raise Stuck(f"more than {STEPS_LIMIT} statements a session")
@@ -98,8 +101,9 @@ class Controller:
         self._quiet()
         return Execution(
             schedule=schedule,
-            steps=[draft.step for draft in self._drafts],
+            steps=[_whole(draft) for draft in self._drafts],
             outcomes=[self._outcome(self._sessions[number]) for number in sorted(order)],
+            order=list(order),
             notes=list(self._notes),
         )
 
@@ -135,6 +139,7 @@ class Controller:
                 lambda: any(not self._model.waits(session.number) for session in waiting), "sessions wait in Python"
             )
         else:
+            self._gate.expire()
             self._patiently(lambda: any(self._answer(session) for session in sent), "all sessions wait for locks")
         self._wake()
 
@@ -308,6 +313,12 @@ class Controller:
             exception=how.raised,
             retries=aborts - (ending in ABORTS),
         )
+
+
+def _whole(draft: _Draft) -> Step:
+    """Return the step with its rows: some drivers fetch them only after the answer."""
+    answer = draft.held.answer
+    return msgspec.structs.replace(draft.step, rows=answer.rows) if answer else draft.step
 
 
 def _ending(how: Ended, failed: list[SqlFailure]) -> Ending:

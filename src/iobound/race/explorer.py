@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import threading
@@ -88,6 +89,7 @@ class Report:
                     database=self.record.subject.database,
                     isolation=level.isolation,
                     schedule=execution.schedule,
+                    order=execution.order,
                     steps=[(step.session, step.kind, step.sql) for step in execution.steps],
                     reason=level.example.reason,
                     anomaly=level.anomaly,
@@ -217,6 +219,10 @@ class Exploration:
             raise UsageError(f"{self._opened.database.name} has no isolation level {isolation!r}; it has: {', '.join(known)}")
         self._opened.isolate(isolation.lower() if isolation else None)
 
+    def rewrite(self, rewrite: Callable[[str], str]) -> None:
+        """Let statements be sent as `rewrite` has them."""
+        self._opened.gate.rewrite = rewrite
+
     def execute(
         self, choose: Callable[[Pending], int], order: Sequence[int] | None = None, *, with_state: bool = False
     ) -> Execution:
@@ -249,6 +255,11 @@ class Exploration:
     def judges_serially(self) -> bool:
         """Whether no invariant was given."""
         return self._invariant is None
+
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether it matters in which order the sessions begin."""
+        return self._controller.depends_on_order
 
     def check_setup(self) -> None:
         """See that the set-up undoes what a schedule did."""
@@ -315,10 +326,11 @@ class _LevelSearch:
         exhaustive = reduced = False
         try:
             reduced = possible(first) > REDUCED_TIMES * self._max
-            exhaustive = not reduced and self._search(Search(), self._max)
+            exhaustive = not reduced and self._search(Search, self._max)
             if not exhaustive:
                 reduced = True
-                exhaustive = self._search(Reduced(strict=exploration.strict(self._isolation)), REDUCED_TIMES * self._max)
+                reducing = partial(Reduced, strict=exploration.strict(self._isolation))
+                exhaustive = self._search(reducing, REDUCED_TIMES * self._max)
         except Diverged as diverged:
             reason = f"the function doesn't do the same under the same schedule: {diverged}"
         if self._endless:
@@ -350,22 +362,30 @@ class _LevelSearch:
             seconds=time.perf_counter() - began,
         )
 
-    def _search(self, search: Search, limit: int) -> bool:
-        """Carry out up to `limit` schedules; return whether no more are left."""
+    def _search(self, make: Callable[[], Search], limit: int) -> bool:
+        """Carry out up to `limit` schedules; return whether no more are left.
+
+        Where a session waits in Python for another one before its first statement, each order of beginning them is searched.
+        """
         self._violating = []
         self._endings = Counter()
         self._count = self._endless = 0
-        while prefix := search.next():
-            if self._count >= limit:
-                return False
-            self._explore(search, prefix)
+        sessions = range(len(self._exploration.case.functions))
+        for order in itertools.permutations(sessions):
+            search = make()
+            while prefix := search.next():
+                if self._count >= limit:
+                    return False
+                self._explore(search, prefix, order)
+            if not self._exploration.depends_on_order:
+                break
         return True
 
-    def _explore(self, search: Search, prefix: Prefix) -> None:
+    def _explore(self, search: Search, prefix: Prefix, order: Sequence[int]) -> None:
         for attempt in range(REPEATS + 1):
             trial = search.begin(prefix)
             try:
-                execution = self._exploration.execute(trial.choose, with_state=self._serially)
+                execution = self._exploration.execute(trial.choose, order, with_state=self._serially)
                 break
             except Diverged:
                 if attempt == REPEATS:

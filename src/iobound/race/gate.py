@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from iobound.errors import IoboundError
@@ -40,6 +41,9 @@ class Gate(Protocol):
     sets_isolation: bool
     """Whether the program has set an isolation level itself."""
 
+    rewrite: Callable[[str], str]
+    """What is sent instead of each statement."""
+
     def arrivals(self) -> list[Held]:
         """Return the statements that have come since the last call."""
         ...
@@ -51,6 +55,10 @@ class Gate(Protocol):
     def waiting(self, held: list[Held]) -> dict[int, list[object]]:
         """Return which of the statements sent wait for a lock now, by their place in `held`, with the connections they wait
         for."""
+        ...
+
+    def expire(self) -> bool:
+        """Nobody moves any more: let the wait of one end as by its time-out; ``False`` where the server does that."""
         ...
 
     def open(self, through: bool) -> None:
@@ -68,3 +76,8 @@ class Gate(Protocol):
     def abandon(self) -> None:
         """End all connections, so that whoever waits for an answer gets an error."""
         ...
+
+
+def unchanged(sql: str) -> str:
+    """Return `sql`."""
+    return sql

@@ -62,6 +62,8 @@ def open_database(wanted: str | None, wakeup: Wakeup) -> Iterator[Opened]:
             from iobound.race.sqlite import Patched
 
             file = exits.enter_context(closing(Sqlite(url)))
+            if ours:
+                file.hasten()
             patched = exits.enter_context(Patched(file, wakeup))
             yield Opened(file, patched, {"DATABASE_URL": url}, ours)
             return

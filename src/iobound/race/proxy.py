@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import socket
 from collections import defaultdict, deque
+from collections.abc import Callable
 from contextlib import suppress
 
 from iobound.errors import IoboundError
 from iobound.lab.processes import LOOPBACK
 from iobound.race import statements
 from iobound.race.databases import Server, Upstream
-from iobound.race.gate import Held
+from iobound.race.gate import Held, unchanged
 from iobound.race.wakeup import Wakeup
 from iobound.race.wire import Answer, Cancel, ClientEvent, Goodbye, Refused, Request, Startup, Stream
 from iobound.records.race import StepKind
@@ -101,7 +102,7 @@ class Link:
         if not data:
             self._left()
             return
-        for event in self.conversation.from_client(data):
+        for event in self.conversation.from_client(data, self._proxy.rewrite):
             self._act(event)
         self.go_on()
 
@@ -278,6 +279,7 @@ class Proxy:
         self.arrived: list[HeldRequest] = []
         self.refused: list[IoboundError] = []
         self.sets_isolation = False
+        self.rewrite: Callable[[str], str] = unchanged
         self._idle: defaultdict[tuple[Startup, str | None], list[Upstream]] = defaultdict(list)
         self._observer = server.observe()
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
@@ -334,6 +336,10 @@ class Proxy:
         return {
             places[backend]: [backends[other] for other in others if other in backends] for backend, others in found.items()
         }
+
+    def expire(self) -> bool:
+        """Leave it to the server, which finds deadlocks and has time-outs."""
+        return False
 
     def open(self, through: bool) -> None:
         """Let everything through, or hold it."""

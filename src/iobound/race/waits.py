@@ -5,7 +5,6 @@ A thread that computes is running, one that sleeps for a time or waits for an an
 
 from __future__ import annotations
 
-import os
 import platform
 from pathlib import Path
 
@@ -31,32 +30,40 @@ CALLS = _NUMBERS.get(platform.machine(), {})
 
 def waits(process: int, thread: int) -> bool:
     """Tell whether `thread` of `process` sleeps without an end of its own."""
-    try:
-        words = Path(f"/proc/{process}/task/{thread}/syscall").read_text().split()
-    except OSError:
-        return False
-    if not words or not words[0].isdigit():
-        return False  # running
-    arguments = [int(word, 16) for word in words[1:7]]
-    match CALLS.get(int(words[0])):
+    name, arguments = _call(process, thread)
+    match name:
         case "futex":
             return arguments[3] == 0
         case "epoll":
             return not 0 <= _signed(arguments[3]) < FOREVER_MS
         case "epoll2":
             return arguments[3] == 0
-        case "lock":
-            return True
-    return False
+    return name == "lock"
+
+
+def idles(process: int, thread: int) -> bool:
+    """Tell whether an event loop in `thread` has nothing to do now, timers apart."""
+    return _call(process, thread)[0] in ("epoll", "epoll2")
+
+
+def _call(process: int, thread: int) -> tuple[str, list[int]]:
+    """Return the system call that a thread sleeps in, with its arguments; no name where it runs, or can't be looked at."""
+    try:
+        words = Path(f"/proc/{process}/task/{thread}/syscall").read_text().split()
+    except OSError:
+        return "", []
+    if not words or not words[0].isdigit():
+        return "", []
+    return CALLS.get(int(words[0]), ""), [int(word, 16) for word in words[1:7]]
 
 
 def runs(process: int, apart_from: set[int]) -> bool:
     """Tell whether any thread of `process` but those is on a core or wants to be."""
-    for thread in os.listdir(f"/proc/{process}/task"):
-        if int(thread) in apart_from:
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        if int(thread.name) in apart_from:
             continue
         try:
-            state = Path(f"/proc/{process}/task/{thread}/stat").read_text().rpartition(")")[2].split()[0]
+            state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
         except OSError:
             continue
         if state in "RD":

@@ -86,13 +86,15 @@ class Outcome(Record, frozen=True):
 class Execution(Record, frozen=True):
     """One schedule, carried out: `schedule` are the sessions in the order in which they were given the next step.
 
-    `state` is read only where something needs it. `notes` are what went on that isn't an outcome: a transaction left open,
+    They were begun in `order`, which matters where one then waits in Python for another one. `state` is read only where
+    something needs it. `notes` are what went on that isn't an outcome: a transaction left open,
     a connection shared by two sessions.
     """
 
     schedule: list[int]
     steps: list[Step]
     outcomes: list[Outcome]
+    order: list[int] = []
     state: State | None = None
     notes: list[str] = []
 
@@ -165,6 +167,7 @@ class Replay(Record, frozen=True):
     schedule: list[int]
     steps: list[tuple[int, StepKind, str]]
     reason: str
+    order: list[int] = []
     anomaly: str | None = None
 
 

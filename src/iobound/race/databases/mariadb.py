@@ -153,8 +153,12 @@ class Database:
                 f"the function connects as {startup.user!r}, not as {own!r} of the database's URL; read DATABASE_URL as it is"
             )
         given = dict(startup.key)
-        link = _connected(self.url, client_flag=int(given["flags"]), charset=_charset(int(given["charset"])),
-                          database=startup.database or None)
+        link = _connected(
+            self.url,
+            client_flag=int(given["flags"]),
+            charset=_charset(int(given["charset"])),
+            database=startup.database or None,
+        )
         with link.cursor() as cursor:
             cursor.execute(self._beginning(isolation))
         taken: socket.socket = link._sock  # type: ignore[attr-defined]

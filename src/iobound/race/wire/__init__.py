@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -69,6 +70,9 @@ class Goodbye:
 ClientEvent = Request | Refused | Startup | Cancel | Stream | Goodbye
 
 
+Rewrite = Callable[[str], str]
+
+
 class Conversation(Protocol):
     """One client's connection. Requests that are sent on must be told by `sent`, so that answers find them."""
 
@@ -78,8 +82,8 @@ class Conversation(Protocol):
         """Return what the server says before the client does."""
         ...
 
-    def from_client(self, data: bytes) -> list[ClientEvent]:
-        """Return what `data` completes."""
+    def from_client(self, data: bytes, rewrite: Rewrite = str) -> list[ClientEvent]:
+        """Return what `data` completes, each statement as `rewrite` has it."""
         ...
 
     def welcome(self, backend: int, facts: dict[str, str]) -> bytes:

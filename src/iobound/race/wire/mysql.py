@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from iobound.race.wire import ROWS_KEPT, ClientEvent, Goodbye, Request, Startup, Stream
+from iobound.race.wire import ROWS_KEPT, ClientEvent, Goodbye, Request, Rewrite, Startup, Stream
 
 QUIT, INIT_DB, QUERY, FIELD_LIST, STATISTICS, CHANGE_USER = 0x01, 0x02, 0x03, 0x04, 0x09, 0x11
 PREPARE, EXECUTE, LONG_DATA, CLOSE, FETCH, RESET_CONNECTION = 0x16, 0x17, 0x18, 0x19, 0x1C, 0x1F
@@ -60,6 +60,7 @@ class Conversation:
     def __init__(self, version: str) -> None:
         self.in_transaction = False
         self._version = version
+        self._rewrite: Rewrite = str
         self._from_client = bytearray()
         self._from_server = bytearray()
         self._started = False
@@ -95,9 +96,10 @@ class Conversation:
 
     # --- what the client says -----------------------------------------------------------------------------------------
 
-    def from_client(self, data: bytes) -> list[ClientEvent]:
-        """Return what `data` completes."""
+    def from_client(self, data: bytes, rewrite: Rewrite = str) -> list[ClientEvent]:
+        """Return what `data` completes, each statement as `rewrite` has it."""
         self._from_client += data
+        self._rewrite = rewrite
         return list(self._events())
 
     def _events(self) -> Iterator[ClientEvent]:
@@ -112,6 +114,9 @@ class Conversation:
                 yield Goodbye()
             elif body[0] == CHANGE_USER:
                 yield self.reset()  # the same user, in all that matters here
+            elif body[0] in (QUERY, PREPARE):
+                rewritten = body[:1] + self._rewrite(body[1:].decode(errors="surrogateescape")).encode(errors="surrogateescape")
+                yield self._command(raw if rewritten == body else _packet(0, rewritten), rewritten)
             else:
                 yield self._command(raw, body)
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from iobound.race.wire import ROWS_KEPT, Cancel, ClientEvent, Goodbye, Refused, Request, Startup, Stream
+from iobound.race.wire import ROWS_KEPT, Cancel, ClientEvent, Goodbye, Refused, Request, Rewrite, Startup, Stream
 
 SSL_REQUEST, GSS_REQUEST, CANCEL_REQUEST = 80877103, 80877104, 80877102
 FLUSH = b"H\0\0\0\4"
@@ -64,6 +64,7 @@ class Conversation:
         self.in_transaction = False
         self._started = False
         self._minor = 0
+        self._rewrite: Rewrite = str
         self._from_client = bytearray()
         self._from_server = bytearray()
         self._statements: dict[str, _Statement] = {}
@@ -96,9 +97,10 @@ class Conversation:
 
     # --- what the client says -----------------------------------------------------------------------------------------
 
-    def from_client(self, data: bytes) -> list[ClientEvent]:
-        """Return what `data` completes."""
+    def from_client(self, data: bytes, rewrite: Rewrite = str) -> list[ClientEvent]:
+        """Return what `data` completes, each statement as `rewrite` has it."""
         self._from_client += data
+        self._rewrite = rewrite
         return list(self._events())
 
     def _events(self) -> Iterator[ClientEvent]:
@@ -112,7 +114,7 @@ class Conversation:
             del self._from_client[:length]
             yield self._opening(code, body)
         for type_, body in _messages(self._from_client):
-            yield from self._heard(type_, body)
+            yield from self._heard(type_, self._rewritten(type_, body))
 
     def _opening(self, code: int, body: bytes) -> ClientEvent:
         if code in (SSL_REQUEST, GSS_REQUEST):
@@ -127,6 +129,15 @@ class Conversation:
         user = parameters.pop("user", "")
         database = parameters.pop("database", user)
         return Startup(user, database, tuple(sorted(parameters.items())))
+
+    def _rewritten(self, type_: bytes, body: bytes) -> bytes:
+        if type_ == b"Q":
+            return _text(self._rewrite(_string(body, 0)[0]))
+        if type_ == b"P":
+            name, at = _string(body, 0)
+            sql, end = _string(body, at)
+            return _text(name) + _text(self._rewrite(sql)) + body[end:]
+        return body
 
     def _heard(self, type_: bytes, body: bytes) -> Iterator[ClientEvent]:
         if self._executes and type_ not in b"SH":
