@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import signal
+import time
+
 import psutil
 import pytest
 
@@ -64,3 +68,13 @@ def test_a_target_is_told_the_way_over_its_round_trip_time():
         pid = laboratory.relay(url, 3.0).pid
         assert psutil.pid_exists(pid)
     assert not psutil.pid_exists(pid)
+
+
+def test_a_relay_that_died_is_not_blamed_on_a_target():
+    with Laboratory() as laboratory:
+        url = laboratory.service("valkey").dataset(0)
+        os.kill(laboratory.relay(url, 1.0).pid, signal.SIGKILL)
+        with pytest.raises(LabError, match="the relay"):
+            for _ in range(100):
+                laboratory.check()
+                time.sleep(0.01)

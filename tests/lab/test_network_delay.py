@@ -54,6 +54,15 @@ def test_a_wire_of_limited_bandwidth_is_shared_and_takes_one_after_the_other():
     assert [due for due, _ in drained(second)] == [8 * MS]
 
 
+def test_a_connection_that_opens_later_does_not_keep_the_wire_from_others():
+    wire = Wire(Link(5 * MS, bytes_per_s=1e6))
+    opening, other = DelayLine(wire, opens_at=100 * MS), DelayLine(wire, 0)
+    opening.put(bytes(1000), 0)
+    other.put(bytes(1000), 0)
+    assert [due for due, _ in drained(opening)] == [105 * MS]
+    assert [due for due, _ in drained(other)] == [7 * MS]
+
+
 def test_a_part_that_was_sent_is_no_longer_held():
     line = DelayLine(Wire(Link()), 0)
     line.put(b"abcdef", 0)

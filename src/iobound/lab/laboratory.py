@@ -95,12 +95,14 @@ class Laboratory:
         return [self.services[name] for name in had]
 
     def check(self) -> None:
-        """Raise `LabError` where a service that was started doesn't answer any more, so that no target is blamed for that."""
+        """Raise `LabError` where a service or relay that was started doesn't answer any more, so that no target is blamed."""
         for name, used in self.services.items():
             try:
                 used.info()
             except LabError as error:
                 raise LabError(f"{name} died while it was measured on: {error}") from error
+        for relay in self._relays.values():
+            relay.traffic()
 
     def data_url(self, cell: Cell) -> str | None:
         """Return the URL of the data that `cell` works on, made where it isn't there yet; ``None`` without a service."""

@@ -39,13 +39,17 @@ class Wire:
         self._draw = random.Random(seed)
         self._free_at = 0.0
 
-    def arrival(self, now: int, size: int) -> int:
-        """Return when the last of `size` bytes that are sent at `now` arrives, in the nanoseconds of the same clock."""
+    def arrival(self, now: int, size: int, opens_at: int = 0) -> int:
+        """Return when the last of `size` bytes that are given to it at `now` arrives, in the nanoseconds of the same clock.
+
+        They are sent at `opens_at` where that is later.
+        """
         link, sent = self._link, now
         if link.bytes_per_s:
             self._free_at = max(now, self._free_at) + size * 1e9 / link.bytes_per_s
             sent = round(self._free_at)
-        return sent + link.delay_ns + (self._draw.randint(-link.jitter_ns, link.jitter_ns) if link.jitter_ns else 0)
+        jitter = self._draw.randint(-link.jitter_ns, link.jitter_ns) if link.jitter_ns else 0
+        return max(sent, opens_at) + link.delay_ns + jitter
 
 
 class DelayLine:
@@ -65,7 +69,7 @@ class DelayLine:
     def put(self, what: bytes | End, now: int) -> None:
         """Take in a chunk, or the end of the stream."""
         size = len(what) if isinstance(what, bytes) else 0
-        due = self._wire.arrival(max(now, self._opens_at), size)
+        due = self._wire.arrival(now, size, self._opens_at)
         if self._queue:
             due = max(due, self._queue[-1][0])  # nothing overtakes
         self._queue.append((due, what))

@@ -330,8 +330,10 @@ class Relay:
 def begin(upstream: Upstream) -> tuple[socket.socket, int]:
     """Begin a connection to a service; return its socket and 0, EINPROGRESS, or why it failed."""
     if upstream.unix_socket is not None:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        return connection, connection.connect_ex(upstream.unix_socket)
+        connection = socket.socket(socket.AF_UNIX)
+        failure = connection.connect_ex(upstream.unix_socket)  # without waiting, many at a time would be refused
+        connection.setblocking(False)
+        return connection, failure
     family = socket.AF_INET6 if ":" in upstream.host else socket.AF_INET
     connection = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
