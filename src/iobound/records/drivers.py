@@ -50,10 +50,11 @@ class PhaseUse(Record, frozen=True):
 
 
 class ProfiledPhase(Record, frozen=True):
-    """What cProfile saw of a phase: function calls, and the seconds in sockets where Python calls them."""
+    """What cProfile saw of a phase: function calls, and the seconds in sockets where Python calls them; and what it took so."""
 
     statements: int
     wall_s: float
+    runqueue_s: float
     calls: int
     sockets_s: float
 
@@ -74,7 +75,7 @@ class DriverSample(Sample, frozen=True, kw_only=True, tag="drivers"):
 
 
 class Profile(Record, frozen=True):
-    """What cProfile, one more method, says of a statement: `bias` is the wall time under it over that without.
+    """What cProfile, one more method, says of a statement: `bias` is the time under it over that without, run queues apart.
 
     `sockets_share` is the share of the profiled time in sockets, as far as Python calls them: what a reader of the profile
     takes for waiting.

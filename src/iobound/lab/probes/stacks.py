@@ -22,6 +22,7 @@ from iobound.lab.scratch import Scratch
 INTERVAL_US = 500
 OLDEST = (3, 8)
 PATIENCE_S = 5.0
+UNREADABLE = ":INVALID:"  # a stack that changed while it was read
 
 _PREFIX = re.compile(r"^P\d+;T[^;]*;?")
 _STANDARD = re.compile(r"^.*/(?:lib/python\d[^/]*|lib/pypy[^/]*)/")
@@ -83,7 +84,7 @@ def _austin() -> str:
 def _read(text: str) -> Counter[tuple[str, ...]]:
     counts: Counter[tuple[str, ...]] = Counter()
     for line in text.splitlines():
-        if line.startswith("P"):
+        if line.startswith("P") and UNREADABLE not in line:
             stack, _, _ = line.rpartition(" ")
             counts[tuple(map(_named, filter(None, _PREFIX.sub("", stack).split(";"))))] += 1
     counts.pop((), None)

@@ -152,19 +152,23 @@ class Profiled(object):
         self.profiler = cProfile.Profile()
 
     def __enter__(self):
-        self.started = now()
+        self.before = cpu_split.start()
         self.profiler.enable()
         return self
 
     def __exit__(self, kind, *rest):
         self.profiler.disable()
-        wall = now() - self.started
+        split = cpu_split.stop(self.before)
         if kind is None:
             entries = self.profiler.getstats()
             sockets = sum(entry.inlinetime for entry in entries if any(sign in str(entry.code) for sign in SOCKETS))
-            line = {"profiled": self.phase, "statements": self.statements, "wall_ns": wall}
-            line["calls"] = sum(entry.callcount for entry in entries)
-            line["sockets_ns"] = int(sockets * 1e9)
+            line = {
+                "profiled": self.phase,
+                "statements": self.statements,
+                "calls": sum(entry.callcount for entry in entries),
+                "sockets_ns": int(sockets * 1e9),
+            }
+            line.update(split)
             say(line)
 
     def done(self, statements, rows):
