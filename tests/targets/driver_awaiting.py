@@ -5,7 +5,12 @@ import inspect
 
 
 def run(steps):
-    return asyncio.get_event_loop_policy().new_event_loop().run_until_complete(awaited(steps))
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(awaited(steps))
+    finally:
+        loop.close()
 
 
 async def awaited(steps):

@@ -11,7 +11,6 @@ import sys
 
 import driver
 
-THINGS = [[1, "one", 1.5], [2, "zw\xf6lf % 'quoted'", -0.25], [3, "", 3e6]]
 MORE = [[number, "many", float(number)] for number in range(10, 15)]
 
 
@@ -47,7 +46,7 @@ def sql(job):
     found["ran"], found["peer"] = driver.ran(connection), peer(connection.fileno())
 
     none = []
-    for thing in THINGS:
+    for thing in job["things"]:
         none.extend((yield connection.execute(insert, thing)))
     found["none"] = len(none)
     rows = yield connection.execute("SELECT * FROM test_things ORDER BY x")
@@ -63,20 +62,20 @@ def sql(job):
 
     for end in ("rollback", "commit"):
         yield connection.begin()
-        for thing in THINGS[:2]:
+        for thing in job["things"][:2]:
             yield connection.execute(insert, thing)
         found["within"] = (yield connection.execute(count))[0][0]
         found["others see"].append((yield other.execute(count))[0][0])
         yield getattr(connection, end)()
         found["others see"].append((yield other.execute(count))[0][0])
-    yield connection.execute(insert, THINGS[0])  # by itself again
+    yield connection.execute(insert, job["things"][0])  # by itself again
     found["others see"].append((yield other.execute(count))[0][0])
 
     if hasattr(connection, "copy"):
         yield connection.copy("test_things", ["x", "y", "z"], MORE)
         found["copied"] = (yield other.execute(count))[0][0]
     if hasattr(connection, "pipeline"):
-        yield connection.pipeline([(insert, thing) for thing in THINGS])
+        yield connection.pipeline([(insert, thing) for thing in job["things"]])
         found["piped"] = (yield other.execute(count))[0][0]
     yield connection.execute("DELETE FROM test_things")
     yield connection.close()
@@ -88,7 +87,7 @@ def sql(job):
     else:
         found["implicit"] = [driver.ran(implicit)["autocommit"]]
         for end in ("rollback", "commit"):
-            yield implicit.execute(insert, THINGS[0])
+            yield implicit.execute(insert, job["things"][0])
             yield getattr(implicit, end)()
             found["implicit"].append((yield other.execute(count))[0][0])
         yield implicit.close()
@@ -101,7 +100,7 @@ def things(job):
     opened = yield driver.connect(job["url"])
     found["ran"], found["peer"] = driver.ran(opened), peer(opened.fileno())
     yield opened.begin()
-    for x, y, z in THINGS:
+    for x, y, z in job["things"]:
         yield opened.insert(x, y, z)
     found["select"] = [[thing.x, thing.y, thing.z] for thing in (yield opened.select())]
     yield opened.rollback()
@@ -110,7 +109,7 @@ def things(job):
     point = yield opened.point(2)
     found["point"] = [[point.x, point.y, point.z]]
     found["wide"] = [[getattr(row, name) for name in job["wide"]] for row in (yield opened.wide())]
-    yield opened.insert(*THINGS[0])
+    yield opened.insert(*job["things"][0])
     yield opened.rollback()
     yield opened.close()
     yield found

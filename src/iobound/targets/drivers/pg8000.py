@@ -16,7 +16,6 @@
 In a transaction the first statement sends BEGIN before it, a round trip of its own.
 """
 
-from importlib.metadata import version
 from urllib.parse import unquote, urlsplit
 
 import pg8000.dbapi
@@ -63,7 +62,7 @@ class Connection:
 
 def ran(connection):
     return {
-        "driver": "pg8000 " + version("pg8000"),
+        "driver": "pg8000 " + pg8000.__version__,
         "implementation": "Python" if pg8000.dbapi.__file__.endswith(".py") else "C",
         "autocommit": str(connection.raw.autocommit),
     }

@@ -37,10 +37,11 @@ class Connection:
         self.sending = None
 
     def execute(self, sql, parameters=()):
+        if self.sending:
+            answer = self.raw.execute(sql, parameters or None)
+            return answer.fetchall() if sql.startswith("SELECT") else []
         self.cursor.execute(sql, parameters or None)
-        if self.sending is None:
-            return [] if self.cursor.rownumber is None else self.cursor.fetchall()
-        return self.cursor.fetchall() if sql.startswith("SELECT") else []
+        return [] if self.cursor.rownumber is None else self.cursor.fetchall()
 
     def begin(self):
         self.sending = ExitStack()

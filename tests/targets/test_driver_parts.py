@@ -96,7 +96,7 @@ def fill_valkey(url: str) -> None:
 def used(driver: Driver, url: str, python: str | None = None) -> dict[str, Any]:
     """Return what the program says that uses all of a driver."""
     files = {"program.py": "driver_program.py", "awaiting.py": "driver_awaiting.py"}
-    job = {"url": url, "calls": driver.calls, "wide": WIDE}
+    job = {"url": url, "calls": driver.calls, "things": THINGS, "wide": WIDE}
     with scripts.launch(
         driver.name,
         {name: HERE / path for name, path in files.items()} | {"driver.py": driver.path},
@@ -104,7 +104,7 @@ def used(driver: Driver, url: str, python: str | None = None) -> dict[str, Any]:
         job,
     ) as script:
         [found] = script.lines(30)
-        assert script.output() == ""
+        assert not script.output(), script.output()
     return found
 
 
