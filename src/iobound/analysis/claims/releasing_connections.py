@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 from iobound.analysis.published import SOURCE, USERS
 from iobound.analysis.results import OWN, Results
-from iobound.analysis.words import bound_by, figure
+from iobound.analysis.words import bound_by, estimated, figure
 from iobound.records import CellSummary, ClaimResult, Holds, Interval
 
 PROGRAMS = ("flask-sql-as-published", "starlette-sql-as-published")
+FACTOR = "releasing a connection"  # of a walk
 MOST = 0.5  # of the gap between the two programs: then it is the explanation
 LITTLE = 0.1  # of the gap: then it isn't
 
 
 def judge(results: Results) -> list[ClaimResult]:
-    """Compare how much further apart the synchronous program's answers are with the round trips of releasing a connection.
+    """Say what share of the difference releasing a connection is.
 
-    A release is at most the transaction control that the database counted, each command a round trip. What it costs in CPU
-    takes a profile to tell, which this experiment doesn't have.
+    Where a walk between the two programs did without resetting a connection at its release, its step says so. Else only the
+    round trips are known: a release is at most the transaction control that the database counted, each command one of them.
     """
     if not results.planned(*PROGRAMS):
         return []
     flask, starlette = (results.find(target, "sql-list", engine=OWN, concurrency=USERS) for target in PROGRAMS)
-    here, result, because = _judge(results, flask, starlette)
+    here, result, because = _walked(results) or _judge(results, flask, starlette)
     return [
         ClaimResult(
             claim="releasing-connections",
@@ -37,6 +40,20 @@ def judge(results: Results) -> list[ClaimResult]:
             ratio=here,
         )
     ]
+
+
+def _walked(results: Results) -> tuple[Interval | None, Holds, str] | None:
+    """Judge by the step of a walk, as a share of the logarithm of the whole ratio: shares of steps then add up to it."""
+    found = {ratio.comparison: ratio.ratio for ratio in results.ratios}
+    for walk in results.header.plan.walks:
+        whole = found.get(walk.direct)
+        for step in walk.forwards:
+            ratio = found.get(step.comparison)
+            if step.factor == FACTOR and walk.workload == "sql-list" and whole and ratio and whole.estimate > 1:
+                share = math.log(ratio.estimate) / math.log(whole.estimate)
+                told = f"of {estimated(whole)} between the two, releasing a connection as it is makes {estimated(ratio)}"
+                return Interval(estimate=share), "holds" if share >= MOST else "fails", told
+    return None
 
 
 def _judge(results: Results, flask: CellSummary | None, starlette: CellSummary | None) -> tuple[Interval | None, Holds, str]:

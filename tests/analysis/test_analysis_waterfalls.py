@@ -1,0 +1,99 @@
+"""Steps of known ratios: their product, where it misses the direct ratio, and where the order matters."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from analysis_builders import cell, comparison, header, plan, trial
+
+from iobound.analysis.judging import judge
+from iobound.records import Observation, Step, Walk, Waterfall
+
+WOBBLE = (0.99, 1.0, 1.01)
+
+
+def fall(
+    direct: float, steps: dict[str, float], back: dict[str, float] | None = None, tool: float | None = None
+) -> tuple[Waterfall, str]:
+    """Judge a walk whose comparisons show these ratios."""
+    comparisons, cells, seen = [], [], list[Observation]()
+
+    def compared(name: str, ratio: float, engine: str = "iobound") -> str:
+        pair = [cell(target, id_=f"{name}/{target}", engine=engine) for target in ("a", "b")]
+        cells.extend(pair)
+        comparisons.append(comparison(pair, name, control=False))
+        for launch, wobble in enumerate(WOBBLE):
+            seen.append(trial(pair[0], name, launch=launch, rps=100.0))
+            seen.append(trial(pair[1], name, launch=launch, rps=100.0 * ratio * wobble))
+        return name
+
+    def walked(direction: str, ratios: dict[str, float]) -> list[Step]:
+        return [
+            Step(factor=factor, before="old", after="new", comparison=compared(f"{direction}/{factor}", ratio))
+            for factor, ratio in ratios.items()
+        ]
+
+    walk = Walk(
+        id="walk", first="a", last="b", workload="plain", direct=compared("direct", direct),
+        forwards=walked("forwards", steps), backwards=walked("backwards", back or {}),
+        tool=compared("tool", tool, "locust:HttpUser") if tool else None,
+    )  # fmt: skip
+    judgement = judge(header(msgspec.structs.replace(plan(comparisons, cells), walks=[walk])), seen)
+    return judgement.waterfalls[0], judgement.verdict
+
+
+def test_the_product_of_the_steps_is_the_direct_ratio():
+    found, said = fall(6.0, {"server": 2.0, "framework": 1.5, "sync or async": 2.0})
+    assert [step.ratio.estimate for step in found.steps if step.ratio] == pytest.approx([2.0, 1.5, 2.0], rel=0.001)
+    assert found.product and found.product.estimate == pytest.approx(6.0, rel=0.001)
+    assert found.interaction is None
+    assert "6.0" in said or "6.00" in said
+    assert "server (old to new) 2.0" in said
+
+
+def test_independent_errors_add_in_squares():
+    one = fall(2.0, {"server": 2.0})[0].product
+    four = fall(16.0, dict.fromkeys(("a", "b", "c", "d"), 2.0))[0].product
+    assert one and one.low and one.high and four and four.low and four.high
+    assert (four.high / four.low) == pytest.approx((one.high / one.low) ** 2, rel=0.01)
+
+
+def test_an_interaction_is_shown_and_named():
+    found, _ = fall(3.0, {"server": 2.0, "pool": 1.0}, {"pool": 1.5, "server": 2.0})
+    assert found.interaction and found.interaction.estimate == pytest.approx(1.5, rel=0.001)
+    assert found.disagreeing == ["pool"]
+    assert found.named and found.named.startswith("pool is worth another ratio")
+
+
+def test_one_that_no_order_shows_is_said_to_be_so():
+    found, _ = fall(3.0, {"server": 2.0})
+    assert found.interaction
+    assert found.named == "no single factor shows it: the steps miss it together"
+
+
+def test_orders_that_agree_disagree_in_nothing():
+    found, _ = fall(3.0, {"server": 2.0, "pool": 1.5}, {"pool": 1.5, "server": 2.0})
+    assert found.disagreeing == []
+    assert found.interaction is None
+
+
+def test_the_load_tool_is_the_first_factor_of_a_published_ratio():
+    found, _ = fall(3.0, {"server": 3.0}, tool=1.5)
+    assert found.direct and found.direct.estimate == pytest.approx(1.5, rel=0.001)
+    assert found.steps[0].factor == "load tool"
+    assert found.steps[0].ratio and found.steps[0].ratio.estimate == pytest.approx(0.5, rel=0.001)
+    assert found.interaction is None
+
+
+def test_a_step_that_was_not_measured_leaves_no_product():
+    found, _ = fall(3.0, {"server": 2.0})
+    walk = Walk(
+        id="walk", first="a", last="b", workload="plain", direct="direct",
+        forwards=[Step(factor="server", before="x", after="y", comparison="never")],
+    )  # fmt: skip
+    pair = [cell(target, id_=f"direct/{target}") for target in ("a", "b")]
+    seen: list[Observation] = [trial(one, "direct", launch=n, rps=100.0) for one in pair for n in range(3)]
+    made = msgspec.structs.replace(plan([comparison(pair, "direct")], pair), walks=[walk])
+    found = judge(header(made), seen).waterfalls[0]
+    assert found.product is None
+    assert found.steps[0].reason == "it wasn't measured"
