@@ -37,7 +37,9 @@ IN_PYTHON |= {"sqlalchemy-core-pymysql", "sqlalchemy-orm-pymysql", "aiosqlite"}
 CAN_COPY = {"asyncpg", "psycopg", "psycopg-async", "psycopg-python", "psycopg2"}
 CAN_PIPELINE = {"psycopg", "psycopg-async", "psycopg-binary-protocol", "psycopg-python"}
 ONLY_AUTOCOMMIT = {"aiopg", "apsw", "asyncpg"}
-OLD = interpreters.oldest_python3()
+OLD = ["psycopg2", "pymysql", "sqlite3"]
+BLOCKING = [d for d in drivers.catalogue().values() if (d.calls, d.offers) == ("sync", "sql") and d.service != "sqlite"]
+SLEEP, SLEEP_S = {"postgresql": "SELECT pg_sleep(0.2)", "mariadb": "SELECT sleep(0.2)"}, 0.2
 
 
 @pytest.fixture(scope="module")
@@ -96,13 +98,13 @@ def fill_valkey(url: str) -> None:
 def used(driver: Driver, url: str, python: str | None = None) -> dict[str, Any]:
     """Return what the program says that uses all of a driver."""
     files = {"program.py": "driver_program.py", "awaiting.py": "driver_awaiting.py"}
-    job = {"url": url, "calls": driver.calls, "things": THINGS, "wide": WIDE}
-    with scripts.launch(
-        driver.name,
-        {name: HERE / path for name, path in files.items()} | {"driver.py": driver.path},
-        environment(drivers.ENVIRONMENT, python),
-        job,
-    ) as script:
+    return said(driver, files, {"url": url, "calls": driver.calls, "things": THINGS, "wide": WIDE}, python)
+
+
+def said(driver: Driver, files: dict[str, str], job: dict[str, Any], python: str | None = None) -> dict[str, Any]:
+    """Return the line that a program prints which uses a driver."""
+    beside = {name: HERE / path for name, path in files.items()} | {"driver.py": driver.path}
+    with scripts.launch(driver.name, beside, environment(drivers.ENVIRONMENT, python), job) as script:
         [found] = script.lines(30)
         assert not script.output(), script.output()
     return found
@@ -138,3 +140,22 @@ def test_a_driver_does_what_it_is_asked(name, laboratory):
         pytest.skip(missing)
     url = prepared(driver, laboratory)
     check(driver, url, used(driver, url))
+
+
+@pytest.mark.parametrize("name", OLD)
+@pytest.mark.parametrize("python", ["2.7", "{}.{}".format(*interpreters.oldest_python3().release)])
+def test_a_driver_does_so_on_old_interpreters(name, python, laboratory):
+    driver = drivers.find(name)
+    if missing := driver.unavailable(python):
+        pytest.skip(missing)
+    url = prepared(driver, laboratory)
+    found = used(driver, url, python)
+    check(driver, url, found)
+
+
+@pytest.mark.parametrize("name", [d.name for d in BLOCKING])
+def test_what_gevent_drives_lets_others_run_while_it_waits(name, laboratory):
+    driver = drivers.find(name)
+    url = prepared(driver, laboratory)
+    found = said(driver, {"program.py": "driver_overlap_program.py"}, {"url": url, "sleep": SLEEP[driver.service]})
+    assert (found["seconds"] < 4 * SLEEP_S) == ("gevent" in driver.models)
