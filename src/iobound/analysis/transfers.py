@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 from iobound.analysis.sampled import Sampled
 from iobound.analysis.words import listed
@@ -12,6 +11,7 @@ from iobound.records import Observation, TransferCell, TransferSample, TransferS
 from iobound.records.transfer import Outcome
 
 REFERENCES = ("for-update-ordered", "begin-immediate")  # what others are held against, where it's correct: the first there is
+TITLES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
 
 Transfers = Sampled[TransferCell, TransferSample]
 
@@ -126,16 +126,23 @@ def per_second(sample: TransferSample) -> float:
     return sample.timed / sample.seconds
 
 
-def where(cells: Sequence[TransferSummary]) -> str:
-    """Say at which databases and levels, and under which models `cells` are: ``postgresql (threads, gevent)``."""
-    places = sorted({(cell.database, cell.isolation) for cell in cells})
-    told = []
-    for database, levels in groupby(places, key=lambda place: place[0]):
-        on = [cell for cell in cells if cell.database == database]
-        told.append(f"{database} at {listed([level for _, level in levels])} ({models(on)})")
-    return listed(told)
+def places(cells: Iterable[TransferSummary]) -> str:
+    """List the databases and levels of `cells`: ``PostgreSQL at read committed and SQLite at serializable``."""
+    found = dict.fromkeys((cell.database, cell.isolation) for cell in cells)
+    return listed([f"{TITLES[database]} at {level}" for database, level in found], len(found))
 
 
 def models(cells: Iterable[TransferSummary]) -> str:
     """List the models of `cells`."""
     return listed(list(dict.fromkeys(cell.model for cell in cells)))
+
+
+def told_apart(some: Sequence[TransferSummary], others: Sequence[TransferSummary]) -> str:
+    """Say what sets `some` cells of a strategy apart from its `others`: their models or their places, if that is enough."""
+    if not others:
+        return ""
+    if not {cell.model for cell in some} & {cell.model for cell in others}:
+        return f" under {models(some)}"
+    if {(cell.database, cell.isolation) for cell in some} & {(cell.database, cell.isolation) for cell in others}:
+        return f" on {places(some)} under {models(some)}"
+    return f" on {places(some)}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from iobound.analysis import statistics
 from iobound.analysis.sampled import Judged, Sampled, by_launch
-from iobound.analysis.transfers import Transfers, models, per_second, summarise, where
+from iobound.analysis.transfers import Transfers, models, per_second, places, summarise, told_apart
 from iobound.analysis.words import cells, listed
 from iobound.records import (
     ClaimResult,
@@ -22,7 +22,8 @@ from iobound.records import (
 )
 
 SOURCE = "the published essay on asynchronous Python and databases"
-OF_THE_PROCESS = {"in-process-lock", "shared-connection"}  # strategies that aren't the database's: the model matters to them
+SHARED = "shared-connection"
+OF_THE_PROCESS = {"in-process-lock", SHARED}  # strategies that aren't the database's: the model matters to them
 COARSE = 0.25  # of the throughput: a control as far apart says that differences below can't be told
 
 Cells = Sequence[TransferSummary]
@@ -71,35 +72,36 @@ def _right_ones(of: Cells) -> list[TransferSummary]:
 
 
 def _verdict(found: Cells) -> str:
-    if not found:
+    of = [cell for cell in found if cell.strategy != SHARED]
+    if not of:
         return "No transfer was measured."
-    wrong, right = _wrong(found), _right_ones(found)
-    lines = [f"Money went missing, or into debt, in {len(wrong)} of {cells(len(found))}: {_strategies(wrong, found)}."]
-    if not wrong:
-        lines = [f"Nothing wrong was seen in {cells(len(found))}."]
-    if right:
+    wrong, right = _wrong(of), _right_ones(of)
+    lines = [f"Nothing wrong was seen in {cells(len(of))}."]
+    if wrong:
+        lines = [f"Accounts didn't add up in {len(wrong)} of {cells(len(of))}: {_strategies(wrong, of)}."]
+    if wrong and right:
         lines.append(
-            f"Nothing wrong was seen with {_strategies(right, found)}; that shows no race is rare, not that there is none: "
+            f"Nothing wrong was seen with {_strategies(right, of)}. That shows that a race is rare, not that there is none; "
             "`iobound race` tries every schedule."
         )
-    alike, apart = _across_models(found)
-    if alike and not apart:
+    alike, apart = _across_models(of)
+    if apart:
+        lines.append(f"The model made a difference: {_differences(apart)}.")
+    elif alike:
         lines.append(
             "What is right is a matter of transactions, not of the model: each strategy of the database came out alike under "
             f"{models(cell for group in alike for cell in group)}."
         )
-    elif apart:
-        lines.append(f"The model made a difference: {_differences(apart)}.")
     return "\n".join(lines)
 
 
 def _strategies(some: Cells, found: Cells) -> str:
-    """Name the strategies of `some` cells; one that came out otherwise elsewhere with where it is meant."""
+    """Name the strategies of `some` cells, with what sets these apart where others of `found` came out otherwise."""
     named = []
     for strategy in dict.fromkeys(cell.strategy for cell in some):
         mine = _of(some, strategy)
-        named.append(strategy if len(mine) == len(_of(found, strategy)) else f"{strategy} on {where(mine)}")
-    return listed(named, len(named))
+        named.append(strategy + told_apart(mine, [cell for cell in _of(found, strategy) if cell not in mine]))
+    return "; ".join(named) if any(" and " in name for name in named) else listed(named, len(named))
 
 
 # --- what was said --------------------------------------------------------------------------------------------------
@@ -121,12 +123,11 @@ def _across_models(found: Cells) -> tuple[list[Cells], list[Cells]]:
 
 
 def _differences(apart: Sequence[Cells]) -> str:
-    return listed(
-        [
-            f"{group[0].strategy} was wrong on {where(_wrong(group))} and not under {models(_right_ones(group))}"
-            for group in apart
-        ]
-    )
+    told = []
+    for group in apart:
+        wrong, right = _wrong(group), _right_ones(group)
+        told.append(f"{group[0].strategy} on {places(wrong)} was wrong under {models(wrong)}, not under {models(right)}")
+    return "; ".join(told)
 
 
 def _model_matters_not(found: Cells) -> ClaimResult:
@@ -167,14 +168,14 @@ def _right(found: Cells, strategy: str, statement: str, prefix: str = "") -> Cla
     wrong = _wrong(told)
     transfers = sum(cell.transfers for cell in told)
     because = f"no fault seen in {transfers:,} transfers in {cells(len(told))}"
-    return _claim(strategy, statement, "fails" if wrong else "holds", f"wrong on {where(wrong)}" if wrong else because)
+    return _claim(strategy, statement, "fails" if wrong else "holds", f"wrong on {places(wrong)}" if wrong else because)
 
 
 def _wrong_otherwise(found: Cells) -> ClaimResult:
     others = [
         cell
         for cell in found
-        if not cell.strategy.startswith(("for-update-", "version-counter")) and cell.verdict in {"correct", "wrong"}
+        if not cell.strategy.startswith(("for-update-", "version-counter", SHARED)) and cell.verdict in {"correct", "wrong"}
     ]
     statement = "… and wrong otherwise"
     if not others:
@@ -227,7 +228,7 @@ def _lock_in_the_process(found: Cells) -> Finding:
     one, several = [cell for cell in of if cell.processes == 1], [cell for cell in of if cell.processes > 1]
     kept = f"no fault was seen with it in one process ({models(one)})" if one else "it wasn't measured in one process"
     if _wrong(one):
-        kept = f"it failed even in one process, on {where(_wrong(one))}"
+        kept = f"it failed even in one process, on {places(_wrong(one))}"
     broken = f"updates were lost in {len(_wrong(several))} of {cells(len(several))} with several processes"
     return _finding(
         "lock-in-the-process",
@@ -246,9 +247,9 @@ def _transaction_alone(found: Cells) -> Finding:
         "transaction-alone",
         of,
         bool(wrong),
-        f"A transaction alone isn't enough below serializable: money went missing on {where(wrong)}."
+        f"A transaction alone isn't enough below serializable: money went missing on {places(wrong)}."
         if wrong
-        else f"A transaction without a lock showed no fault on {where(of)}.",
+        else f"A transaction without a lock showed no fault on {places(of)}.",
         _lost(of),
         "Lock what is read for writing (FOR UPDATE), check a version, compute in the UPDATE, or raise the level and retry.",
     )
@@ -281,7 +282,7 @@ def _released_early(found: Cells) -> Finding:
         "advisory-lock-released-early",
         of,
         bool(wrong),
-        f"An advisory lock that is released before the commit lost updates on {where(wrong)}."
+        f"An advisory lock that is released before the commit lost updates on {places(wrong)}."
         if wrong
         else "An advisory lock released before the commit lost no update that was seen.",
         _lost(of),
@@ -314,23 +315,23 @@ def _same_snapshot(found: Cells) -> Finding:
         "retry-in-the-same-snapshot",
         of,
         bool(stuck),
-        f"A retry within the same transaction reads the same old version for ever: {given_up:,} given up on {where(stuck)}."
+        f"A retry within the same transaction reads the same old version for ever: {given_up:,} given up on {places(stuck)}."
         if stuck
-        else f"A retry within the same transaction got through on {where(of)}.",
+        else f"A retry within the same transaction got through on {places(of)}.",
         [Evidence(what="transfers given up", observed=cell.given_up, threshold=0, unit="", cell=cell.id) for cell in of],
         "Roll back and begin anew before reading again: a snapshot doesn't age.",
     )
 
 
 def _shared_connection(found: Cells) -> Finding:
-    of = _of(found, "shared-connection")
+    of = _of(found, SHARED)
     broken = [cell for cell in of if cell.verdict != "correct"]
     said = [f"{cell.driver} under {cell.model}: {_said(cell)}" for cell in of]
     return _finding(
         "shared-connection",
         of,
         bool(broken),
-        f"The exception: one connection shared by all workers, where the model does matter. {listed(said, len(said))}.",
+        f"The exception: one connection shared by all workers, where the model does matter. {'; '.join(said)}.",
         _lost(of),
         "Give each thread, greenlet or task a connection of its own, from a pool.",
     )

@@ -1,126 +1,156 @@
-"""Transfers by strategy: a table a database with what doesn't add up, wrong rows struck; a chart of what the right ones get done."""
+"""Transfers by strategy: for each database a table with what doesn't add up, and a chart of what is got done."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import altair as alt
 
 from iobound.records import AnySummary, Judgement, RunHeader, TransferSummary
 from iobound.records.transfer import Outcome
-from iobound.report import sections, words
+from iobound.report import words
 from iobound.report.drawing import FULL, Canvas, Figure, Row, Table
 from iobound.report.sections import Grid, Section
 
 VERDICTS: dict[Outcome, str] = {
-    "correct": "no fault seen",
+    "correct": "no\u00a0fault\u00a0seen",
     "wrong": "wrong",
     "stuck": "stuck",
     "errors": "errors",
     "no-contention": "says nothing",
 }
+MODELS = ["threads", "gevent", "asyncio", "processes"]
 DATABASES = {"postgresql": "PostgreSQL", "mariadb": "MariaDB", "sqlite": "SQLite"}
 
 
 def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySummary]) -> Section:
     """Return the section of ``transfer``."""
     of = [each for each in summaries if isinstance(each, TransferSummary)]
-    databases = list(dict.fromkeys(each.database for each in of))
-    claimed = sections.claims(judgement, "transfer")
+    by_database = {
+        database: [each for each in of if each.database == database] for database in dict.fromkeys(each.database for each in of)
+    }
     return Section(
         title="Transfers under concurrency",
         text=[
-            "Workers, each with a connection, move one unit at a time between a few accounts for as long as is measured, then empty "
-            "all accounts into one. What the database then has is held against the transfers that it acknowledged.",
-            "Lost updates: units by which accounts differ from that, at least. Overdrafts: accounts below zero. Money created: change "
-            "of the sum of all accounts. Transfers a second are acknowledged ones; a row with a fault isn't ranked, however fast.",
+            "Workers, each with a connection, move one unit at a time between a few accounts for as long as is measured, then "
+            "empty all accounts into one. What the database then has is held against the transfers that it acknowledged.",
+            "Lost: units by which accounts differ from that, at least. Below zero: accounts in debt at the end. Created: change "
+            "of the sum of all accounts. Transfers/s: acknowledged ones. What has a fault isn't ranked, however fast.",
             "“No fault seen” is what it says: these runs met no race. `iobound race` tries every order of statements.",
         ],
-        grids=[
-            *([claimed] if claimed else []),
-            *(_grid(database, [each for each in of if each.database == database]) for database in databases),
-        ],
-        figures=lambda: [
-            figure for database in databases if (figure := _figure(database, [e for e in of if e.database == database]))
-        ],
+        grids=[_claims(judgement), *(_grid(database, rows) for database, rows in by_database.items())],
+        figures=lambda: [_figure(database, rows) for database, rows in by_database.items()],
     )
+
+
+def _claims(judgement: Judgement) -> Grid:
+    """Return what was said of correctness, and what follows from what was measured here."""
+    rows = [
+        [claim.statement, words.HOLDS[claim.result] if claim.result else "–", claim.because]
+        for claim in judgement.claims
+        if claim.experiment == "transfer"
+    ]
+    return Grid("What was published of correctness, and here", ["published statement", "here it", "because"], rows)
 
 
 def _grid(database: str, of: Sequence[TransferSummary]) -> Grid:
     return Grid(
-        title=f"{DATABASES[database]}: transfers, and what doesn't add up",
+        title=f"{DATABASES[database]}: transfers by strategy",
         columns=[
-            *("strategy", "level", "model", "verdict", "transfers/s", "times the reference"),
-            *("lost updates", "overdrafts", "money created", "deadlocks", "serialization failures", "other aborts", "retries"),
+            *("strategy", "model", "verdict", "transfers/s", "× reference"),
+            *("lost", "below zero", "created", "aborts and errors"),
         ],
-        rows=[_row(each) for each in of],
-        numbers=range(4, 13),
+        rows=[_row(each, _usual(of)) for each in of],
+        numbers=range(3, 8),
         faint=[number for number, each in enumerate(of) if not each.valid],
         notes=_notes(of),
     )
 
 
-def _row(each: TransferSummary) -> list[str]:
-    other = each.lock_timeouts + each.busy + each.version_conflicts
+def _row(each: TransferSummary, usual: str) -> list[str]:
     return [
-        each.strategy,
-        each.isolation,
+        _strategy(each, usual),
         each.model,
         VERDICTS[each.verdict],
         words.interval(each.transactions_per_second),
         _relative(each),
-        *(f"{number:,}" for number in (each.lost_updates, each.overdrafts)),
+        f"{each.lost_updates:,}",
+        f"{each.overdrafts:,}",
         f"{each.money_created:+,}" if each.money_created else "0",
-        *(f"{number:,}" for number in (each.deadlocks, each.serialization_failures, other, each.retries)),
+        _aborts(each),
     ]
+
+
+def _usual(of: Sequence[TransferSummary]) -> str:
+    """Return the isolation level of most rows, which isn't repeated in each."""
+    return Counter(each.isolation for each in of).most_common(1)[0][0]
+
+
+def _strategy(each: TransferSummary, usual: str) -> str:
+    return each.strategy if each.isolation == usual else f"{each.strategy}, {each.isolation}"
 
 
 def _relative(each: TransferSummary) -> str:
     if each.relative is None:
-        return "not ranked" if not each.valid else "–"
+        return "–" if each.valid else "not ranked"
     return "reference" if each.relative_to == each.id else words.interval(each.relative, "x")
 
 
+def _aborts(each: TransferSummary) -> str:
+    """List what ended transactions that were tried again, then what wasn't tried again."""
+    counts = {
+        "deadlocks": each.deadlocks,
+        "serialization failures": each.serialization_failures,
+        "changed versions": each.version_conflicts,
+        "busy": each.busy,
+        "lock timeouts": each.lock_timeouts,
+        "given up": each.given_up,
+        "errors": sum(each.errors.values()),
+        "workers hung": each.unfinished,
+    }
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "–"
+
+
 def _notes(of: Sequence[TransferSummary]) -> list[str]:
-    reference = next((each.relative_to for each in of if each.relative_to), None)
+    reference = next((each for each in of if each.relative_to == each.id), None)
     drivers = {each.model: each.ran.get("driver", each.driver) for each in of}
     errors = [
-        f"{each.strategy} under {each.model}: {count:,} times {error}" for each in of for error, count in each.errors.items()
+        f"{each.strategy} under {each.model}: {count:,} times {error}"
+        for each in of
+        for error, count in sorted(each.errors.items(), key=lambda pair: -pair[1])[:2]
     ]
     return [
-        *([f"The reference is {reference}."] if reference else []),
-        f"{of[0].workers} workers; drivers: {words.labels(drivers)}.",
-        *errors[:6],
+        *([f"The reference is {reference.strategy} under {reference.model}."] if reference else []),
+        f"At {_usual(of)} where nothing else is said. {of[0].workers} workers. Drivers: {words.labels(drivers)}.",
+        *errors,
     ]
 
 
-def _figure(database: str, of: Sequence[TransferSummary]) -> Figure | None:
-    """Draw transfers a second, those with a fault in grey; ``None`` where there is nothing to draw."""
-    drawn = [each for each in of if each.transactions_per_second and each.transactions_per_second.estimate > 0]
-    if not drawn:
-        return None
+def _figure(database: str, of: Sequence[TransferSummary]) -> Figure:
+    """Draw transfers a second, those with a fault in grey."""
     rows: list[Row] = [
         {
-            "strategy": f"{each.strategy} ({each.isolation})",
+            "strategy": _strategy(each, _usual(of)),
             "model": each.model,
             "rate": rate.estimate,
             "low": rate.low,
             "high": rate.high,
             "fault": not each.valid,
         }
-        for each in drawn
+        for each in of
         if (rate := each.transactions_per_second)
     ]
     names = list(dict.fromkeys(row["strategy"] for row in rows))
     canvas = Canvas()
     x, title = alt.X("rate:Q", title="acknowledged transfers/s", scale=alt.Scale(zero=True)), "acknowledged transfers/s"
-    y = alt.Y("strategy:N", sort=names, title=None, axis=alt.Axis(labelLimit=230))
+    y = alt.Y("strategy:N", sort=names, title=None, axis=alt.Axis(labelLimit=260))
     colour = alt.condition("datum.fault", alt.value("var(--context)"), alt.value("var(--target-cpu)"))
-    base = canvas.chart(rows).properties(width=FULL - 170, height=alt.Step(20))
+    base = canvas.chart(rows).properties(width=FULL - 60, height=alt.Step(18))
     interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
     interval = interval.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=colour)
     point = base.mark_point(filled=True, size=52, opacity=0.9)
-    point = point.encode(x=x, y=y, color=colour, shape=alt.Shape("model:N", title=None))
+    point = point.encode(x=x, y=y, color=colour, shape=alt.Shape("model:N", title=None, scale=alt.Scale(domain=MODELS)))
     return Figure(
         title=f"{DATABASES[database]}: what the right ones get done",
         reading="In grey what has a fault: however fast, it isn't in the race.",
@@ -135,7 +165,7 @@ def _figure(database: str, of: Sequence[TransferSummary]) -> Figure | None:
                     words.interval(each.transactions_per_second),
                     VERDICTS[each.verdict],
                 ]
-                for each in drawn
+                for each in of
             ],
         ),
     )
