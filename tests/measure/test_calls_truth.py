@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -10,6 +11,7 @@ import pytest
 
 from iobound.lab import environments, interpreters, primitives, scripts
 from iobound.lab.environments import Environment
+from iobound.lab.parts import Primitives, read
 from iobound.lab.scripts import Line
 
 PYTHONS = ["2.7", "3.6", "3.8", "pypy3", None]
@@ -204,3 +206,12 @@ def test_waiting_for_a_queue_of_threads_is_dearer_than_a_call(run):
     hop = by_name(run(family / "threads.py", environments.bare()))["thread-queue-hop"]
     call = by_name(run(family / "plain.py", environments.bare()))["call"]
     assert median(hop["ns"]) > 10 * median(call["ns"])
+
+
+def test_the_family_on_the_how_to_page_works(run, bare, tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "add-a-primitive.md").read_text()
+    [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    family = tmp_path / "events.py"
+    family.write_text(program)
+    assert read(family, Primitives).runs_on((2, 7))
+    assert ns(by_name(run(family, bare))["event-wait"]) > 0

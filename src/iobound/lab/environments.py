@@ -32,9 +32,7 @@ LOCKS = Path(iobound.__file__).parent / "targets" / "locks"
 
 MARKER = "complete.json"  # written last: a folder without it is no environment
 NO_CERTIFICATE = "invalid peer certificate"
-NO_NETWORK = (
-    "network was disabled", "error sending request", "Network connectivity is disabled", "NewConnectionError",
-)  # fmt: skip
+NO_NETWORK = ("network was disabled", "error sending request", "Network connectivity is disabled", "NewConnectionError")
 UV_COMPILES = (3, 7)  # to bytecode, from this version on
 
 # Folders of PYTHONPATH aren't searched for .pth files, which make namespace packages of zope before Python 3.3.
@@ -45,7 +43,8 @@ PTH = "import os\nimport site\n\nsite.addsitedir(os.path.dirname(os.path.abspath
 class Environment:
     """A built environment: its interpreter and the versions of what is installed, ``python`` among them.
 
-    `path` are the folders to import from beside those of the interpreter.
+    `name` is that of its lock, with the interpreter where another than the lock's own was asked for. `path` are the folders to
+    import from beside those of the interpreter.
     """
 
     name: str
@@ -74,9 +73,10 @@ def environment(name: str, python: str | None = None, *, locks: Path = LOCKS) ->
         if not (folder / MARKER).exists() or (by_uv and not _python(folder).exists()):
             _build(folder, lock, base, held)
         packages = msgspec.json.decode((folder / MARKER).read_bytes(), type=dict[str, str])
+    called = f"{name}-{python}" if python else name
     if by_uv:
-        return Environment(lock.stem, _python(folder), packages)
-    return Environment(lock.stem, base.path, packages, (folder,))
+        return Environment(called, _python(folder), packages)
+    return Environment(called, base.path, packages, (folder,))
 
 
 def bare(python: str | None = None) -> Environment:

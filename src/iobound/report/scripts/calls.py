@@ -97,8 +97,10 @@ def _figure(of: Sequence[CallSummary], pythons: Sequence[str]) -> Figure:
         .mark_point(filled=True, size=36, opacity=0.85)
         .encode(
             x=alt.X("ns:Q", scale=alt.Scale(type="log"), title="ns an operation (logarithmic)"),
-            y=alt.Y("operation:N", sort=names, title=None, axis=alt.Axis(labelLimit=200)),
-            shape=alt.Shape("python:N", sort=[f"Python {python}" for python in pythons], title=None),
+            y=alt.Y("operation:N", sort=names, title=None, axis=alt.Axis(labelLimit=200, labelOverlap=False)),
+            shape=alt.Shape(
+                "python:N", sort=[f"Python {python}" for python in pythons], legend=alt.Legend(title=None, orient="top")
+            ),
             color=alt.value("var(--ink)"),
         )
         .properties(width=FULL - 140, height=13 * len(names))
