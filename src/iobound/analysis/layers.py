@@ -13,7 +13,7 @@ LAYERS: list[Layer] = list(get_args(Layer))
 ORMS = {"sqlalchemy", "django", "tortoise", "pypika_tortoise", "pypika", "sqlmodel", "peewee", "piccolo", "greenlet"}
 LOOPS = {"uvloop", "gevent", "python/asyncio"}
 PROGRAM = {"program.py", "phases.py"}
-RECEIVING = "_SelectorSocketTransport._read_ready__data_received"  # what it calls is the driver's protocol, unseen where in C
+RECEIVING = "_read_ready__data_received"  # what it calls is the driver's protocol, unseen where in C
 GARBAGE = ":GC:"
 STANDARD = "python/"
 
@@ -38,6 +38,12 @@ def layer(function: str, of_driver: Layer) -> Layer | None:
     if package in ORMS:
         return "orm"
     return None if path.startswith((STANDARD, "<")) else "driver"
+
+
+def functions(stacks: Mapping[str, int], of_driver: Layer) -> dict[str, Layer]:
+    """Return the layers of the functions in `stacks`, as far as they are of one."""
+    every = {function for stack in stacks for function in stack.split(";")}
+    return {function: known for function in sorted(every) if (known := layer(function, of_driver))}
 
 
 def shares(stacks: Mapping[str, int], of_driver: Layer, user_us: float) -> list[LayerShare]:

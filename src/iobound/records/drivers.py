@@ -16,8 +16,8 @@ class DriverCell(ScriptCell, frozen=True, kw_only=True, tag="drivers"):
     """A driver, or an ORM on one, whose single statements are measured.
 
     `rung` is where it stands on the ladder of its service: a driver, SQLAlchemy Core, or an ORM; `beneath` is the driver that
-    the latter two run on. `rows` are what each SELECT returns, `inserts` how many of them are inserted one by one. `times` are the statements of the
-    other phases, of which fewer are carried out where they take more than `most_s` seconds.
+    the latter two run on. `rows` are what each SELECT returns, `inserts` how many of them are inserted one by one. `times` are
+    the statements of the other phases, of which fewer are carried out where they take more than `most_s` seconds.
     """
 
     driver: str
@@ -96,7 +96,7 @@ class LayerShare(Record, frozen=True):
 
 
 class Rung(Record, frozen=True):
-    """A step of the ladder from driver to JSON: what it adds to a SELECT, and its share of the whole; ``None`` where unknown."""
+    """A step of the ladder from driver to JSON: what it adds to a SELECT, and its share of the whole."""
 
     name: str
     added_us: float
@@ -110,8 +110,8 @@ class DriverSummary(ScriptSummary, frozen=True, kw_only=True, tag="drivers"):
     `threads_us` is part of the CPU: that of other threads. `database_us` is the CPU of the service's processes meanwhile,
     beside it. `io_bound_index` is wait over wall: the share of time in which the client could have done something else.
     `relative` is the wall time over that of `baseline`, a row of the same service and phase. `function_calls` are those of a
-    statement, as cProfile counts them. Of SELECTs alone: `layers`, `stacks` (the samples behind them), `json_us` (what the JSON
-    of an answer takes), and `ladder`, the steps from the driver `beneath` up to JSON.
+    statement, as cProfile counts them. Of SELECTs alone: `json_us` (what the JSON of an answer takes), `ladder` (the steps from
+    the driver beneath up to JSON), `layers`, and the samples behind them: `stacks`, of `functions` whose layers are known.
     """
 
     driver: str
@@ -138,3 +138,4 @@ class DriverSummary(ScriptSummary, frozen=True, kw_only=True, tag="drivers"):
     layers: list[LayerShare] = []
     ladder: list[Rung] = []
     stacks: dict[str, int] = {}
+    functions: dict[str, Layer] = {}

@@ -11,7 +11,7 @@ from iobound.analysis.published_drivers import claims
 from iobound.analysis.sampled import Judged, Sampled, by_launch
 from iobound.analysis.words import listed
 from iobound.records import DriverCell, DriverSample, DriverSummary, Evidence, Finding, Interval, Observation, Rounds, RunHeader
-from iobound.records.drivers import LayerShare, Phase, PhaseUse, Profile, Rung
+from iobound.records.drivers import Layer, Phase, PhaseUse, Profile, Rung
 
 PHASES: list[Phase] = list(get_args(Phase))
 QUEUED = 0.1  # of the wall time in the run queue: others are on the target's core
@@ -40,6 +40,8 @@ def _summary(results: Results, cell: DriverCell, phase: Phase) -> DriverSummary:
     wall = _us(phase, lambda use: use.wall_s)
     user = _mean(results, cell, _us(phase, lambda use: use.user_s))
     select = phase == "select"
+    stacks = next((sample.stacks for sample in samples if sample.stacks and select), {})
+    own: Layer = "driver" if cell.rung == "driver" else "orm"
     return DriverSummary(
         id=f"{cell.id}/{phase}",
         cell=cell.id,
@@ -72,9 +74,10 @@ def _summary(results: Results, cell: DriverCell, phase: Phase) -> DriverSummary:
         function_calls=_calls(samples, phase),
         profile=_profile(samples, phase),
         json_us=_mean(results, cell, lambda sample: sample.json_s * 1e6) if select else None,
-        layers=_layers(samples, cell, user.estimate) if select else [],
+        layers=layers.shares(stacks, own, user.estimate),
         ladder=_ladder(results, cell) if select else [],
-        stacks=_stacks(samples) if select else {},
+        stacks=stacks,
+        functions=layers.functions(stacks, own),
     )
 
 
@@ -130,14 +133,6 @@ def _profile(samples: Sequence[DriverSample], phase: Phase) -> Profile | None:
     return None
 
 
-def _stacks(samples: Sequence[DriverSample]) -> dict[str, int]:
-    return next((sample.stacks for sample in samples if sample.stacks), {})
-
-
-def _layers(samples: Sequence[DriverSample], cell: DriverCell, user_us: float) -> list[LayerShare]:
-    return layers.shares(_stacks(samples), "driver" if cell.rung == "driver" else "orm", user_us)
-
-
 # --- the ladder -----------------------------------------------------------------------------------------------------
 
 
@@ -171,11 +166,12 @@ def _beneath(results: Results, cell: DriverCell) -> Iterator[DriverCell]:
 
 
 def _verdict(summaries: Sequence[DriverSummary]) -> Iterator[str]:
-    """Say for each round-trip time what share of a statement's time drivers wait, from the least on."""
-    for rtt_ms in sorted({each.rtt_ms for each in summaries if each.database_us or each.rtt_ms}):
+    """Say for each round-trip time what share of a statement's time drivers wait, of those that wait least and most."""
+    over_network = [each for each in summaries if each.rung == "driver" and each.service != "sqlite"]
+    for rtt_ms in sorted({each.rtt_ms for each in over_network}):
         said = []
         for phase, what in (("select", "a SELECT of 1,000 rows"), ("point", "a read of one row")):
-            of = [each for each in summaries if (each.phase, each.rtt_ms) == (phase, rtt_ms) and each.service != "sqlite"]
+            of = [each for each in over_network if (each.phase, each.rtt_ms) == (phase, rtt_ms)]
             of.sort(key=lambda each: each.io_bound_index.estimate)
             ends = dict.fromkeys(f"{each.io_bound_index.estimate:.0%} ({_called(each)})" for each in (of[0], of[-1]))
             said.append(f"{' to '.join(ends)} of {what}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from contextlib import ExitStack
+from itertools import dropwhile
 from typing import TypeVar
 
 import msgspec
@@ -28,6 +29,15 @@ ANSWERS = 5
 PROFILED: dict[Phase, int] = {"insert": 200, "select": 10, "point": 200, "wide": 10}
 SAMPLED_S = 1.5
 SAMPLED_QUICK_S = 0.5
+OUTER = {
+    *(f"program.py:{function}" for function in ("<module>", "main", "carry_out", "repeat")),
+    *(
+        f"python/asyncio/base_events.py:{of}{function}"
+        for of in ("", "BaseEventLoop.")  # functions tell their class from Python 3.11 on
+        for function in ("run_until_complete", "run_forever")
+    ),
+}  # what all stacks begin with
+
 R = TypeVar("R", PhaseUse, ProfiledPhase)
 
 RARE = 1 / 300  # of the samples; a stack that is rarer counts as one of its caller
@@ -123,12 +133,13 @@ def _converted(cell: DriverCell, line: Line, kind: type[R]) -> R:
 
 
 def folded(counts: Counter[tuple[str, ...]]) -> dict[str, int]:
-    """Return samples by stack, its functions separated by ``;``; a stack that is rare counts as its caller."""
+    """Return samples by stack, functions separated by ``;``, without what all begin with; a rare one counts as its caller."""
     least = counts.total() * RARE
     kept: dict[str, int] = {}
     by_length: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     for stack, count in counts.items():
-        by_length[len(stack)][stack] += count
+        inner = tuple(dropwhile(OUTER.__contains__, stack)) or stack[-1:]
+        by_length[len(inner)][inner] += count
     for length in range(max(by_length, default=0), 0, -1):
         for stack, count in by_length[length].items():
             if count < least and length > 1:
