@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,6 @@ from iobound.analysis.precision import width
 from iobound.lab import catalogue
 from iobound.lab.commands import CommandTarget
 from iobound.lab.laboratory import Laboratory
-from iobound.lab.processes import free_port
 from iobound.load.spec import Exchange
 from iobound.measure.session import Session, Target
 from iobound.planning import Question, SideBySide
@@ -47,10 +46,12 @@ def laboratory() -> Iterator[Laboratory]:
         yield laboratory
 
 
-def measured(laboratory: Laboratory, argv: list[str], *, service: str | None = None, connections: int = 10) -> CellSummary:
+def measured(
+    laboratory: Laboratory, argv: list[str], *, service: str | None = None, connections: int = 10, rtt_ms: float = 0.0
+) -> CellSummary:
     """Measure one closed-loop cell of a command and judge it."""
     target = CommandTarget(NAME, argv, [Exchange(path="/", status=200)], service)
-    asked = SideBySide("test", "", [target], Workload(name="/")).capacity(connections, control=False)
+    asked = SideBySide("test", "", [target], Workload(name="/"), rtt_ms=rtt_ms).capacity(connections, control=False)
     return judged(laboratory, target, asked)
 
 
@@ -142,7 +143,7 @@ def test_ten_connections_for_ten_sleepers_lack_concurrency(laboratory: Laborator
 def test_what_a_database_elsewhere_uses_is_unknown(laboratory: Laboratory):
     """Nothing that can be seen is saturated, and the database can't be seen: no verdict is made up."""
     near = laboratory.service("postgresql").dataset(100)
-    with relayed(near, delay_ms=0) as far, Laboratory(urls={"postgresql": far}) as elsewhere:
+    with Laboratory(urls={"postgresql": laboratory.relay(near, 0.0).url(near)}) as elsewhere:
         cell = composed(elsewhere, "fastapi/uvicorn-uvloop/psycopg-async", POOL_SIZE="10")
     assert cell.bound_by == "unknown", cell.bound_because
     assert "service's CPU" in str(cell.bound_because)
@@ -173,9 +174,16 @@ def test_a_stranger_on_the_cores_is_noise(laboratory: Laboratory):
 
 def test_a_far_database_is_bound_by_the_network(laboratory: Laboratory):
     near = laboratory.service("postgresql").dataset(100)
-    with relayed(near, delay_ms=5) as far, Laboratory(urls={"postgresql": far}) as elsewhere:
+    with Laboratory(urls={"postgresql": laboratory.over(near, 10.0)}) as elsewhere:
         cell = measured(elsewhere, service("ping"), service="postgresql")
     assert cell.bound_by == "network", cell.bound_because
+
+
+def test_an_injected_round_trip_time_is_the_network(laboratory: Laboratory):
+    cell = measured(laboratory, service("ping"), service="postgresql", rtt_ms=10.0)
+    assert cell.bound_by == "network", cell.bound_because
+    assert cell.round_trips_per_request
+    assert f"{cell.round_trips_per_request:.1f} round trips x 10" in str(cell.bound_because)
 
 
 @contextmanager
@@ -187,23 +195,3 @@ def burning() -> Iterator[None]:
         yield
     finally:
         os.kill(stranger, signal.SIGKILL)
-
-
-@contextmanager
-def relayed(url: str, delay_ms: float) -> Iterator[str]:
-    """Yield `url` as it is reached through a relay that delays each direction."""
-    import socket
-    from urllib.parse import urlsplit
-
-    parts, port = urlsplit(url), free_port()
-    command = [sys.executable, str(PROGRAMS / "relay.py"), str(port), str(parts.port), str(delay_ms)]
-    with subprocess.Popen(command) as relay:
-        try:
-            for _ in range(100):
-                with closing(socket.socket()) as probe:
-                    if probe.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                time.sleep(0.05)
-            yield parts._replace(netloc=parts.netloc.replace(f":{parts.port}", f":{port}")).geturl()
-        finally:
-            relay.kill()
