@@ -33,8 +33,8 @@ def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySumm
         title="Bulk load",
         text=[
             f"{of[0].lines:,} lines of the census are loaded by workers with a connection each: first a record for each line, "
-            "then its values. A rate is all rows over the whole phase. After each launch all values in the database are added up; "
-            "a load that lost a row, or has one twice, has no rate.",
+            "then its values. A rate is all rows over all the time. Then the values in the database are added up: a "
+            "load that lost a row, or has one twice, has no rate.",
         ],
         grids=[*(_grid(phase, some) for phase, some in phases), *([claimed] if claimed else [])],
         figures=lambda: [figure for phase, some in phases for figure in (_rates(phase, some), _cpu(phase, some)) if figure],
