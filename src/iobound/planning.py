@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -144,6 +144,40 @@ class SideBySide:
             price=control and view == "capacity" and cells[0].service is not None,
         )
         return Question([comparison], cells)
+
+
+def at_levels(
+    experiment: str,
+    id_: str,
+    question: str,
+    contenders: Sequence[tuple[str, Contender, Mapping[str, str]]],
+    workload: Workload,
+    concurrency: int,
+    *,
+    engine: str = DEFAULT,
+    control: bool = False,
+) -> Question:
+    """Compare the capacities of targets, each with settings of its own; the first is the baseline.
+
+    A contender is the name of its cell below `id_`, its target and its settings.
+    """
+    cells = [
+        Cell(
+            id=f"{id_}/{name}",
+            experiment=experiment,
+            target=target.name,
+            workload=workload,
+            view="capacity",
+            concurrency=concurrency,
+            rate=None,
+            engine=engine,
+            service=target.service,
+            settings=dict(settings),
+        )
+        for name, target, settings in contenders
+    ]
+    ids = [cell.id for cell in cells]
+    return Question([Comparison(id=id_, question=question, baseline=ids[0], cells=ids, control=control)], cells)
 
 
 def chosen(experiment: str, choice: Choice) -> Question:

@@ -19,8 +19,8 @@ from iobound.errors import UsageError
 from iobound.lab.catalogue import AsPublished, Catalogue, Target
 from iobound.lab.parts import Kind, Knob, Part
 from iobound.load.engine import DEFAULT
-from iobound.planning import Contender, Question
-from iobound.records import Cell, Comparison, Step, Walk, Workload
+from iobound.planning import Contender, Question, at_levels
+from iobound.records import Step, Walk, Workload
 
 KNOBS: dict[Knob, tuple[str, str]] = {
     "KEEP_ALIVE": ("keep-alive", "75"),
@@ -275,24 +275,9 @@ class _Asked:
         key = (start.key, end.key, (engine,))
         if key not in self._made:
             self._made[key] = id_ = f"{self.id}/{name}"
-            cells = [
-                Cell(
-                    id=f"{id_}/{place}",
-                    experiment="explain",
-                    target=station.target.name,
-                    workload=self.workload,
-                    view="capacity",
-                    concurrency=self.concurrency,
-                    rate=None,
-                    engine=engine,
-                    service=station.target.service,
-                    settings=dict(station.settings),
-                )
-                for place, station in (("from", start), ("to", end))
-            ]
-            ids = [cell.id for cell in cells]
-            self.question += Question(
-                [Comparison(id=id_, question=question, baseline=ids[0], cells=ids, control=control)], cells
+            contenders = [(place, station.target, station.settings) for place, station in (("from", start), ("to", end))]
+            self.question += at_levels(
+                "explain", id_, question, contenders, self.workload, self.concurrency, engine=engine, control=control
             )
         return self._made[key]
 

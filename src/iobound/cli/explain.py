@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from iobound import runs
 from iobound.cli import options, stages
@@ -80,7 +81,7 @@ def command(
             return plan_of(question, quick, budget, precision), catalogue.find
         asked = [Exchange(path=path) for path in paths or ("/",)]
         question, targets = of_commands(starts, asked, concurrency, both_ways=not quick, tried=tried)
-        return plan_of(question, quick, budget, precision), targets
+        return replace(plan_of(question, quick, budget, precision), experiments=[stages.COMMANDS]), targets
 
     if dry_run:
         show(planned(False)[0], as_json)

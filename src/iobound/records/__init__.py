@@ -19,6 +19,7 @@ from iobound.records.calls import CallCell, CallSample, CallSummary
 from iobound.records.drivers import DriverCell, DriverSample, DriverSummary
 from iobound.records.scripts import Sample, ScriptCell, ScriptSummary
 from iobound.records.transfer import TransferCell, TransferSample, TransferSummary
+from iobound.records.tuning import Setting, Tuned
 from iobound.records.walks import Step, StepRatio, Walk, Waterfall
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "ScriptSummary",
     "ServiceInfo",
     "ServiceUse",
+    "Setting",
     "Stage",
     "Status",
     "Step",
@@ -80,6 +82,7 @@ __all__ = [
     "TransferSample",
     "TransferSummary",
     "Trial",
+    "Tuned",
     "View",
     "Walk",
     "Waterfall",

@@ -57,8 +57,8 @@ def _parts(header: RunHeader, judgement: Judgement, width: int) -> Iterator[Rend
         for view in group.views:
             yield from _results(header, judgement, group, view, width)
     yield from _published(judgement, width)
-    for section in outline.sections(header, judgement):
-        yield from _section(section)
+    for each in outline.sections(header, judgement):
+        yield from section(each)
     relay = words.relay(header.environment)
     if relay:
         yield _text(f"\nThe relay that injects round-trip times: {relay}.", "dim")
@@ -133,11 +133,12 @@ def _published(judgement: Judgement, width: int) -> Iterator[RenderableType]:
         yield table
 
 
-def _section(section: Section) -> Iterator[RenderableType]:
-    yield _heading(section.title)
-    for line in section.text:
+def section(of: Section) -> Iterator[RenderableType]:
+    """Yield the text and the tables of a section."""
+    yield _heading(of.title)
+    for line in of.text:
         yield _text(line)
-    for grid in section.grids:
+    for grid in of.grids:
         yield _text(f"\n{grid.title}")
         table = _table()
         for number, column in enumerate(grid.columns):

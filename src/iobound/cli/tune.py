@@ -1,0 +1,98 @@
+"""``iobound tune``: the same search over workers, threads and pool for every target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from iobound import runs, tuning
+from iobound.cli import options, stages
+from iobound.cli.progress import Bar
+from iobound.errors import NoVerdict
+from iobound.lab import catalogue
+from iobound.lab.laboratory import Laboratory
+from iobound.lab.lock import MachineLock
+from iobound.planning import Question
+from iobound.records import Plan
+from iobound.workloads import parse
+
+COMPARISON_S, QUICK_COMPARISON_S = 60.0, 20.0  # of the budget
+
+
+@click.command(short_help="Tune targets equally, and compare their bests.")
+@click.argument("names", metavar="TARGET...", nargs=-1, required=True)
+@click.option("--workload", default="plain", show_default=True, metavar="WORKLOAD", help="What the targets are asked.")
+@click.option("--concurrency", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Connections.")
+@click.option("--quick", is_flag=True, help="Three launches in short blocks.")
+@click.option("--budget", type=options.Duration(), help="Stop after about this long (default: by what there is to try).")
+@click.option("--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Half-width to stop at.")
+@click.option("--target-cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of the target.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the two runs (default: ./iobound-runs/TIME).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.instead_of_private
+def command(
+    names: tuple[str, ...],
+    workload: str,
+    concurrency: int,
+    quick: bool,
+    budget: float | None,
+    precision: float,
+    target_cores: int,
+    out: Path | None,
+    as_json: bool,
+    **urls: str | None,
+) -> int:
+    """Give every TARGET the same search over its workers, threads and pool; show default, best and sensitivity of each.
+
+    Example: iobound tune --workload sql-list flask/gunicorn-gthread/psycopg starlette/uvicorn-uvloop/asyncpg
+    """
+    folder = out or runs.default_folder()
+    targets = [catalogue.find(name) for name in dict.fromkeys(names)]
+    asked = parse(workload)
+    question = tuning.search(targets, asked, concurrency, target_cores)
+    for name in ("search", tuning.BEST):
+        runs.check_new(folder / name)
+    with MachineLock(), Laboratory(target_cores=target_cores, urls=options.given_urls(urls)) as laboratory, Bar() as progress:
+        progress("starting", 0)
+        share = budget / 2 if budget else None
+        plan = plan_of(question, quick, share, precision)
+        searched = stages.report(stages.measure(folder / "search", plan, laboratory, catalogue.find, progress))
+        from iobound.analysis import tuned
+
+        found = tuned.settings(plan, searched)
+        best = {target.name: tuning.best(target.name, found) for target in targets}
+        last = tuning.final(targets, best, asked, concurrency)
+        judged = None
+        if last.cells:
+            final = plan_of(last, quick, share, precision)
+            judged = stages.report(stages.measure(folder / tuning.BEST, final, laboratory, catalogue.find, progress))
+    of = tuned.tuned(found, searched, best, judged)
+    bests = [ratio for ratio in judged.ratios if ratio.comparison == tuning.bests_id(asked)] if judged else []
+    if as_json:
+        click.echo(msgspec.json.encode({"run": str(folder), "targets": of, "best_against_best": bests}))
+    else:
+        from iobound.report import terminal
+        from iobound.report import tuning as report
+
+        report.render(of, bests, terminal.console())
+        click.echo(f"\nReports: {folder / 'search' / stages.REPORT} and {folder / tuning.BEST / stages.REPORT}")
+    return 0 if any(cell.valid for cell in searched.cells) else NoVerdict.exit_code
+
+
+def plan_of(question: Question, quick: bool, budget: float | None, precision: float) -> Plan:
+    """Return the plan of one of the two runs."""
+    return Plan(
+        experiments=[tuning.EXPERIMENT],
+        cells=question.cells,
+        comparisons=question.comparisons,
+        launches=3 if quick else 5,
+        blocks_per_launch=1 if quick else 2,
+        block_s=0.8 if quick else 1.0,
+        warmup_s=0.2,
+        budget_s=budget or len(question.comparisons) * (QUICK_COMPARISON_S if quick else COMPARISON_S),
+        precision=precision,
+        seed=1,
+        quick=quick,
+    )

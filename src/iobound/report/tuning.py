@@ -1,0 +1,57 @@
+"""What tuning found, on the terminal: default, best and sensitivity of every target, and best against best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from iobound.records import Ratio, Setting, Tuned
+from iobound.report import terminal, words
+from iobound.report.sections import Grid, Section
+
+
+def render(found: Sequence[Tuned], bests: Sequence[Ratio], console: Console) -> None:
+    """Print the tables."""
+    for part in terminal.section(section(found, bests)):
+        console.print(part)
+
+
+def section(found: Sequence[Tuned], bests: Sequence[Ratio]) -> Section:
+    """Return what tuning found as a section of a report."""
+    grids = [_overview(found), *map(_sensitivity, found)]
+    if bests:
+        rows = [[_name(ratio.cell), _name(ratio.baseline), words.ratio(ratio)] for ratio in bests]
+        grids.append(Grid("Best against best", ["target", "against", "throughput"], rows))
+    return Section(
+        title="Equal tuning",
+        text=["Every target got the same search: each setting by itself, then the best levels together."],
+        grids=grids,
+    )
+
+
+def _overview(found: Sequence[Tuned]) -> Grid:
+    rows = [
+        [
+            each.target,
+            words.interval(each.default_requests_per_second),
+            words.labels(each.best) or "its defaults",
+            words.interval(each.gain, "x") if each.best else "–",
+            each.gain_reason or "",
+        ]
+        for each in found
+    ]
+    return Grid("Default and best", ["target", "default, requests/s", "best", "gain [95 %]", ""], rows, numbers=(1, 3))
+
+
+def _sensitivity(tuned: Tuned) -> Grid:
+    rows = [[each.setting, str(each.level), words.interval(each.ratio, "x"), _said(each)] for each in tuned.sensitivity]
+    return Grid(f"Sensitivity of {tuned.target}", ["setting", "level", "over the default", ""], rows, numbers=(1, 2))
+
+
+def _said(setting: Setting) -> str:
+    return setting.verdict + (f": {setting.reason}" if setting.reason else "")
+
+
+def _name(cell: str) -> str:
+    return cell.rpartition("/best/")[2]
