@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -86,6 +87,8 @@ def test_what_it_runs_on(monkeypatch):
     assert drivers.find("psycopg2").unavailable("3.6") is None
     assert drivers.find("asyncpg").unavailable("3.6") == "asyncpg needs Python >=3.7; 3.6 is 3.6.15"
     assert drivers.find("psycopg2").unavailable("3.99") == "`install it`"
+    monkeypatch.setattr(interpreters, "find", lambda asked: replace(old, version="3.9.18", implementation="pypy"))
+    assert "no lock for pypy" in drivers.find("psycopg2").unavailable("pypy3")
 
 
 def test_locks_are_there_for_older_interpreters():

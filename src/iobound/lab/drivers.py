@@ -68,9 +68,13 @@ class Driver:
         if python is not None and (missing := interpreters.missing(python)):
             return missing
         found = interpreters.find(python) if python is not None else interpreters.own()
-        if self.part.runs_on(found.release):
-            return None
-        return f"{self.name} needs Python {self.requires_python}; {python or 'the one that runs iobound'} is {found.version}"
+        if found.implementation != "cpython":
+            return f"{self.name} has no lock for {found.implementation}; name a version of CPython"
+        if not self.part.runs_on(found.release):
+            return (
+                f"{self.name} needs Python {self.requires_python}; {python or 'the one that runs iobound'} is {found.version}"
+            )
+        return None
 
 
 @cache

@@ -11,7 +11,7 @@
 # offers = "sql"
 # layer = "driver"
 # ///
-"""aiopg: psycopg2 on asyncio, text protocol, values written into the statement by the client; `executemany` is a loop here.
+"""aiopg: psycopg2 on asyncio, text protocol, values written into the statement by the client; `executemany` is a loop.
 
 libpq's asynchronous connections know no implicit transactions: every statement commits by itself, but between `begin` and
 `commit`.

@@ -11,7 +11,7 @@
 # offers = "sql"
 # layer = "driver"
 # ///
-"""pg8000, all in Python, in the text protocol: each statement is parsed anew; `executemany` sends row by row.
+"""pg8000, all in Python, in the text protocol: parsed anew, each statement takes three round trips; `executemany` is a loop.
 
 In a transaction the first statement sends BEGIN before it, a round trip of its own.
 """

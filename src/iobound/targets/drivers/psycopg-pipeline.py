@@ -13,11 +13,11 @@
 # ///
 """psycopg 3 with its C extension, in pipeline mode from `begin` to `commit`: what changes rows is sent and not waited for.
 
-Its errors come from the next SELECT or the commit. Without autocommit, or a transaction, it's psycopg.
+Its errors come from the next SELECT or the commit. Elsewhere it is psycopg as usual.
 """
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 os.environ["PSYCOPG_IMPL"] = "binary"
 
@@ -49,13 +49,13 @@ class Connection:
         self.cursor.execute("BEGIN")
 
     def commit(self):
-        self._end("COMMIT") if self.sending else self.raw.commit()
+        self._end("COMMIT")
 
     def rollback(self):
-        self._end("ROLLBACK") if self.sending else self.raw.rollback()
+        self._end("ROLLBACK")
 
     def _end(self, sql):
-        sending, self.sending = self.sending, None
+        sending, self.sending = self.sending or nullcontext(), None
         with sending:
             self.cursor.execute(sql)
 

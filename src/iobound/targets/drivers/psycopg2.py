@@ -11,7 +11,7 @@
 # offers = "sql"
 # layer = "driver"
 # ///
-"""psycopg2: libpq in C, text protocol, values written into the statement by the client; `executemany` sends row by row.
+"""psycopg2: libpq in C, text protocol, values written into the statement by the client; `executemany` is a loop.
 
 In a transaction the first statement sends BEGIN before it, a round trip of its own. gevent needs psycogreen's wait callback.
 """

@@ -14,6 +14,7 @@
 # ///
 """SQLAlchemy Core on sqlite3: rows with named columns. It begins transactions by itself; nothing is committed."""
 
+import _sqlite3
 import sqlite3
 
 import sqlalchemy
@@ -71,6 +72,6 @@ def ran(things):
         "library": "SQLAlchemy " + sqlalchemy.__version__,
         "compiled": str(has_compiled_ext()),
         "driver": "sqlite3 on SQLite " + sqlite3.sqlite_version,
-        "implementation": "C",
+        "implementation": "Python" if getattr(_sqlite3, "__file__", "").endswith(".py") else "C",
         "autocommit": str(raw.isolation_level is None),
     }

@@ -16,12 +16,8 @@
 Without autocommit it begins a transaction before what changes rows.
 """
 
+import _sqlite3
 import sqlite3
-
-try:
-    import _sqlite3
-except ImportError:  # PyPy's is another module
-    _sqlite3 = sqlite3
 
 PLACEHOLDER = "?"
 
