@@ -131,6 +131,14 @@ def find(file: Path, name: str) -> Any:
     return found
 
 
+def undecorated(found: Any) -> Function:
+    """Return a function as it is called; raises `UsageError` for what isn't one."""
+    if not callable(found):
+        raise UsageError(f"{found!r} isn't a function")
+    function: Function = found
+    return function
+
+
 def module(file: Path) -> ModuleType:
     """Import `file`, once; what it imports beside it is found."""
     path = file.resolve()

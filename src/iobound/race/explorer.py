@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from iobound.errors import UsageError
-from iobound.race import anomaly, cases, judging, models, opening, terminal
+from iobound.race import anomaly, cases, judging, models, opening, production, terminal
 from iobound.race.cases import Case, Function, Setup
 from iobound.race.controller import Controller
 from iobound.race.opening import Opened
@@ -27,6 +27,9 @@ from iobound.race.search import Diverged, Pending, Prefix, Search, Trial
 from iobound.race.wakeup import Wakeup
 from iobound.records import race as records
 from iobound.records.race import Execution, Level, Model, Replay, Subject, Violation
+
+Progress = Callable[[str, float], None]
+"""Is told what goes on, and which share of `max_schedules` is done."""
 
 MAX_SCHEDULES = 1_000
 REDUCED_TIMES = 10
@@ -45,7 +48,7 @@ class Report:
     """What an exploration found; `record` is all of it, fit for JSON."""
 
     record: records.Report
-    case: str
+    case: Case
 
     @property
     def verdict(self) -> records.Verdict:
@@ -84,7 +87,7 @@ class Report:
                 execution = level.example.execution
                 return Replay(
                     schema=records.SCHEMA,
-                    case=self.case,
+                    case=self.case.name,
                     model=self.record.subject.model,
                     database=self.record.subject.database,
                     isolation=level.isolation,
@@ -116,16 +119,17 @@ def explore(
     isolation: Sequence[str] | str | None = None,
     model: Model | None = None,
     max_schedules: int = MAX_SCHEDULES,
-    progress: Callable[[str], None] | None = None,
+    yes_database: str | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """Carry out every schedule of concurrent calls of `function`, which finds the database in ``DATABASE_URL``.
 
-    `function` may be a list of functions, one a session. `sessions` is their number (two), or the arguments of each. `database` is a
-    URL, or postgresql, mariadb or sqlite for a private one. `setup` is SQL, or a function that may take `db`; it runs before
-    every schedule. `invariant` takes `db` and, if it wants, the history (`iobound.records.race.Execution`); without one the outcome
-    must be that of some serial order. `isolation` are default levels to explore, one after another; the function may set
-    its own. Up to `max_schedules` are carried out exhaustively; where there are more, those that can't differ are left out.
-    What a ``@race.case`` above the function says is taken where it isn't said here.
+    `function` may be a list of functions, one a session. `sessions` is their number (two), or the arguments of each.
+    `database` is a URL, or postgresql, mariadb or sqlite for a private one; a URL that looks like production needs its
+    database's name again as `yes_database`. `setup` is SQL, or a function that may take `db`; it runs before every schedule.
+    `invariant` takes `db` and, if it wants, the history (`iobound.records.race.Execution`); without one the outcome must be
+    that of some serial order. `isolation` are default levels to explore, one after another; the function may set its own.
+    Up to `max_schedules` are carried out exhaustively; where there are more, those that can't differ are left out. What a ``@race.case`` above the function says is taken where it isn't said here.
 
     Raises `UsageError` for what can't be explored, `LabError` where the database can't be had.
     """
@@ -144,20 +148,32 @@ def explore(
             name=described.name or made.name,
         ),
         max_schedules=max_schedules,
+        yes_database=yes_database,
         progress=progress,
     )
 
 
-def explore_case(case: Case, *, max_schedules: int = MAX_SCHEDULES, progress: Callable[[str], None] | None = None) -> Report:
-    """Explore a case; see `explore`."""
-    with Exploration(case) as exploration:
-        levels = [
-            exploration.level(isolation, max_schedules, progress or (lambda _: None)) for isolation in case.isolation or [None]
-        ]
+def explore_case(
+    case: Case,
+    *,
+    max_schedules: int = MAX_SCHEDULES,
+    yes_database: str | None = None,
+    progress: Progress | None = None,
+    rewrite: Callable[[str], str] | None = None,
+) -> Report:
+    """Explore a case; see `explore`. Each statement is sent as `rewrite` has it."""
+    with Exploration(case, yes_database=yes_database) as exploration:
+        if rewrite:
+            exploration.rewrite(rewrite)
+        levels = [exploration.level(isolation, max_schedules, progress or (lambda what, share: None)) for isolation in _levels(case)]
         return Report(
             records.Report(subject=exploration.subject, verdict=worst(level.verdict for level in levels), levels=levels),
-            case.name,
+            case,
         )
+
+
+def _levels(case: Case) -> Sequence[str | None]:
+    return case.isolation or [None]
 
 
 def worst(verdicts: Iterator[records.Verdict]) -> records.Verdict:
@@ -169,7 +185,9 @@ def worst(verdicts: Iterator[records.Verdict]) -> records.Verdict:
 class Exploration:
     """A case with its database, its sessions and its set-up in place. A context manager that leaves nothing behind."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, *, yes_database: str | None = None) -> None:
+        if case.database and "://" in case.database:
+            production.refuse(case.database, yes_database)
         if case.setup is None:
             raise UsageError("each schedule must begin with the same state: give setup=, SQL or a function that makes it")
         self.case = case
@@ -208,7 +226,7 @@ class Exploration:
             setup=self._reset.executed,
         )
 
-    def level(self, isolation: str | None, max_schedules: int, progress: Callable[[str], None]) -> Level:
+    def level(self, isolation: str | None, max_schedules: int, progress: Progress) -> Level:
         """Explore one isolation level."""
         return _LevelSearch(self, isolation, max_schedules, progress).run()
 
@@ -237,19 +255,16 @@ class Exploration:
             raise self._opened.refused()[0]
         return msgspec.structs.replace(execution, state=self.state()) if with_state else execution
 
-    def broken(self, execution: Execution) -> str | None:
-        """Return how an execution breaks the invariant; ``None`` where it holds."""
-        assert self._invariant
-        reason: str | None = self._aside(partial(self._invariant.broken, execution))
-        return reason
-
-    def serial(self) -> judging.Serial:
-        """Return the judge of executions without an invariant; it runs the serial orders."""
+    def judge(self) -> Callable[[Execution], str | None]:
+        """Return what says how an execution is wrong: the invariant, or without one the serial orders, which are run now."""
+        invariant = self._invariant
+        if invariant:
+            return lambda execution: self._aside(partial(invariant.broken, execution))
 
         def run(order: Sequence[int]) -> Execution:
             return self.execute(lambda pending: next(each for each in order if each in pending), order, with_state=True)
 
-        return judging.Serial(len(self.case.functions), run, self._opened.database.generated())
+        return judging.Serial(len(self.case.functions), run, self._opened.database.generated()).broken
 
     @property
     def judges_serially(self) -> bool:
@@ -299,7 +314,7 @@ class _LevelSearch:
     """The search at one isolation level."""
 
     def __init__(
-        self, exploration: Exploration, isolation: str | None, max_schedules: int, progress: Callable[[str], None]
+        self, exploration: Exploration, isolation: str | None, max_schedules: int, progress: Progress
     ) -> None:
         self._exploration = exploration
         self._isolation = isolation
@@ -319,9 +334,8 @@ class _LevelSearch:
         first = exploration.execute(Trial(Prefix(0, 0, ())).choose)
         _check_reached(first)
         exploration.check_setup()
-        serial = exploration.serial() if exploration.judges_serially else None
-        self._broken = serial.broken if serial else exploration.broken
-        self._serially = serial is not None
+        self._broken = exploration.judge()
+        self._serially = exploration.judges_serially
         reason = None
         exhaustive = reduced = False
         try:
@@ -403,13 +417,24 @@ class _LevelSearch:
         if broken:
             self._violating.append(execution.schedule)
             self._keep(prefix.preemptions, execution, broken)
-        self._progress(f"{self._isolation or 'default level'}: {self._count} schedules, {len(self._violating)} violated")
+        self._progress(f"exploring at {self._isolation or 'the default level'}", min(1, self._count / self._max))
 
     def _keep(self, preemptions: int, execution: Execution, reason: str) -> None:
         """Keep the violation with the fewest preemptions, with what the tables hold after it."""
         if self._example is None or preemptions < self._example[0]:
             whole = msgspec.structs.replace(execution, state=execution.state or self._exploration.state())
-            self._example = preemptions, Violation(execution=whole, reason=reason, anomaly=anomaly.name(whole))
+            self._example = preemptions, judged(whole, reason)
+
+
+def judged(execution: Execution, reason: str) -> Violation:
+    """Return a violation with its name."""
+    named = anomaly.find(execution)
+    return Violation(
+        execution=execution,
+        reason=reason,
+        anomaly=named.name if named else None,
+        stale=named.stale if named else None,
+    )
 
 
 def possible(execution: Execution) -> int:

@@ -9,6 +9,8 @@ Schema history
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from iobound.records.base import Record
@@ -100,11 +102,15 @@ class Execution(Record, frozen=True):
 
 
 class Violation(Record, frozen=True):
-    """An execution that broke the invariant: why, and Adya's name of the anomaly where it is known."""
+    """An execution that broke the invariant: why, and Adya's name of the anomaly where it is known.
+
+    `stale` is the place of a read that the session relied on although it no longer was true.
+    """
 
     execution: Execution
     reason: str
     anomaly: str | None = None
+    stale: int | None = None
 
 
 class Level(Record, frozen=True):
@@ -169,6 +175,11 @@ class Replay(Record, frozen=True):
     reason: str
     order: list[int] = []
     anomaly: str | None = None
+
+
+def endings(executions: Iterable[Execution]) -> dict[str, int]:
+    """Count the calls by how they ended."""
+    return dict(Counter(outcome.ending for execution in executions for outcome in execution.outcomes))
 
 
 def letter(session: int) -> str:

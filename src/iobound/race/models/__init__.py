@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
 
 from iobound.race.wakeup import Wakeup
 from iobound.records.race import Model as Name
 
-Call = Callable[[], Any]
+Call = partial[Any]
+"""A function with its arguments."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ def find(name: Name) -> type[Model]:
     """Return the model called `name`."""
     found: type[Model] = import_module(f"{__name__}.{name}").Model
     return found
+
+
+def resolved(result: Any) -> Any:
+    """Return what a call comes to: of a coroutine function what its coroutine returns, run in a loop of its own."""
+    return asyncio.run(result) if isinstance(result, Coroutine) else result
 
 
 def described(error: BaseException) -> Ended:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 
 from iobound.race import sources, waits
-from iobound.race.models import Call, Ended, described
+from iobound.race.models import Call, Ended, described, resolved
 from iobound.race.wakeup import Wakeup
 
 
@@ -32,7 +32,7 @@ class Model:
 
         def run() -> None:
             try:
-                how = Ended(returned=self._calls[session]())
+                how = Ended(returned=resolved(self._calls[session]()))
             except BaseException as error:  # SystemExit ends a session too
                 how = described(error)
             self._wakeup.tell(lambda: ended.__setitem__(session, how))

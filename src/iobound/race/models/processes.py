@@ -1,0 +1,39 @@
+"""Sessions as processes, one each: they share nothing but the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iobound.race import waits
+from iobound.race.models import Call, Ended
+from iobound.race.workers import Worker
+from iobound.race.wakeup import Wakeup
+
+
+class Model:
+    """See `iobound.race.models.Model`."""
+
+    def __init__(self, calls: Sequence[Call], wakeup: Wakeup) -> None:
+        self.ended: dict[int, Ended] = {}
+        self._workers = [Worker("processes", calls, wakeup, self.ended) for _ in calls]
+
+    def reset(self) -> None:
+        """Begin an execution."""
+        self.ended.clear()
+
+    def start(self, session: int) -> None:
+        """Let a process begin its call."""
+        self._workers[session].start(session)
+
+    def waits(self, session: int) -> bool:
+        """Ask the kernel what the main thread sleeps in."""
+        return waits.waits(self._workers[session].pid, self._workers[session].pid)
+
+    def source(self, session: int) -> str | None:
+        """Ask the process."""
+        return self._workers[session].source(session)
+
+    def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers:
+            worker.close()
