@@ -35,8 +35,8 @@ def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySumm
         text=[
             "Workers, each with a connection, move one unit at a time between a few accounts for as long as is measured, then "
             "empty all accounts into one. What the database then has is held against the transfers that it acknowledged.",
-            "Lost: units by which accounts differ from that, at least. Below zero: accounts in debt at the end. Created: change "
-            "of the sum of all accounts. Transfers/s: acknowledged ones. What has a fault isn't ranked, however fast.",
+            "Lost: units by which accounts differ from that, at least. Below zero: accounts in debt at the end. Created: "
+            "change of the sum of all accounts. Transfers/s: acknowledged ones. What has a fault isn't ranked, however fast.",
             "“No fault seen” is what it says: these runs met no race. `iobound race` tries every order of statements.",
         ],
         grids=[_claims(judgement), *(_grid(database, rows) for database, rows in by_database.items())],
