@@ -12,6 +12,7 @@ SOURCE = "the published essay on asynchronous Python and databases: Python 3.4, 
 TIMES = 12.5 / 2.1  # seconds of ten million returns through StopIteration, and of as many plain calls
 GAP_US = 1e3 / 10 - 1e3 / 21  # a row at 10,000 rows/s with asyncio, and at 21,000 with threads
 MOST = 0.5  # of the gap: what explains it
+ONE_LAUNCH = "one launch each, which decides nothing"
 RETURNS = ["generator-return", "generator-stopiteration"]  # the second where Python 2.7 lacks the first
 
 
@@ -36,10 +37,12 @@ def _times(python: str, costs: Costs) -> list[ClaimResult]:
 def _near(here: Interval | None) -> tuple[Holds, str]:
     if here is None:
         return "not-measured", "the plain call is too short to be measured: a compiler has left it out"
+    if here.low is None or here.high is None:
+        return "not-measured", ONE_LAUNCH
     times = here.estimate / TIMES
     if 1 / NEAR <= times <= NEAR:
         return "holds", f"within {NEAR} times of it"
-    if (here.low or here.estimate) <= TIMES * NEAR and (here.high or here.estimate) >= TIMES / NEAR:
+    if here.low <= TIMES * NEAR and here.high >= TIMES / NEAR:
         return "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it"
     return "fails", "more than published" if times > 1 else "less than published"
 
@@ -76,8 +79,10 @@ def _explained(share: Interval | None) -> tuple[Holds, str]:
     """Judge which share of the gap the event loop is: what waiting for one answer takes more in it than blocking."""
     if share is None:
         return "not-measured", "the gap, or what the event loop takes, can't be told from none"
+    if share.low is None or share.high is None:
+        return "not-measured", ONE_LAUNCH
     because = f"waiting for a socket in asyncio, against blocking, is {estimated(share)} of it"
-    if (share.low or share.estimate) < MOST < (share.high or share.estimate):
+    if share.low < MOST < share.high:
         return "not-measured", f"too uncertain: {because}"
     if share.estimate >= MOST:
         return "holds", because
