@@ -22,7 +22,7 @@ def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySumm
     return Section(
         title="What calling, awaiting and switching cost",
         text=[
-            "Nanoseconds of one operation, each measured in a process of its own kind, the loop around it subtracted. "
+            "Nanoseconds of one operation, the loop around it subtracted; each file of them ran in processes of its own. "
             f"All ran on {words.cores(header.environment.target_cores)}, where both ends of a queue or socket take turns."
         ],
         grids=[*([claimed] if claimed else []), _grid(of, pythons), _meanings(of)],
