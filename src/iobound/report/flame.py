@@ -14,6 +14,7 @@ WIDTH = 540  # px
 ROW = 17
 FONT = 10.5
 LETTER = 5.7  # px: the mean width of one at this size
+GARBAGE = ":GC:"
 LEAST = 0.004  # share of the samples that is still drawn
 
 
@@ -75,7 +76,7 @@ def _box(function: str, share: float, left: float, row: int, width: float, colou
 
 def _short(function: str) -> str:
     """Return the name of a function without its folder, its enclosing functions and its class."""
+    if function == GARBAGE:
+        return "garbage collection"
     path, _, name = function.rpartition(":")
-    if not path:
-        return function
     return f"{name.replace('<locals>.', '').rpartition('.')[2] or name} {path.rpartition('/')[2].removesuffix('.py')}"

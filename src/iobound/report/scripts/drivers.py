@@ -15,8 +15,8 @@ from iobound.report.sections import Grid, Section
 PHASES: dict[Phase, str] = {
     "select": "SELECT of all rows",
     "insert": "INSERT of one row",
-    "point": "read of one row",
-    "wide": "read of wide rows",
+    "point": "Read of one row",
+    "wide": "Read of wide rows",
 }
 LAYERS: dict[Layer, str] = {
     "driver": "var(--target-cpu)",
@@ -25,8 +25,9 @@ LAYERS: dict[Layer, str] = {
     "application": "var(--database-cpu)",
     "interpreter": "var(--noise)",
 }
+NAMES: dict[Layer, str] = {**{layer: layer for layer in LAYERS}, "orm": "ORM"}
 PARTS = {
-    **{f"user: {layer}": colour for layer, colour in LAYERS.items()},
+    **{f"user: {name}": colour for name, colour in zip(NAMES.values(), LAYERS.values(), strict=True)},
     "user": "var(--target-cpu)",
     "system": "var(--target-system)",
     "run queue": "var(--generator)",
@@ -83,12 +84,12 @@ def _split(phase: Phase, what: str, of: Sequence[DriverSummary]) -> Grid:
         "wall": lambda each: words.interval(each.wall_us),
         "user": lambda each: words.estimate(each.user_us),
         "system": lambda each: words.estimate(each.system_us),
-        "run queue": lambda each: words.estimate(each.runqueue_us),
+        "queue": lambda each: words.estimate(each.runqueue_us),
         "wait": lambda each: words.estimate(each.wait_us),
         "index": lambda each: words.share(each.io_bound_index.estimate),
         "database": lambda each: words.estimate(each.database_us),
         "trips": lambda each: words.count(each.round_trips),
-        "wall / first": lambda each: words.interval(each.relative, "x") if each.relative else "–",
+        "times first": lambda each: words.interval(each.relative, "x") if each.relative else "–",
     }
     rows = [[column(each) for column in columns.values()] for each in _ordered(of)]
     firsts = dict.fromkeys(each.baseline.rpartition("/")[0].rpartition("/")[2] for each in of)
@@ -109,7 +110,7 @@ def _layers(of: Sequence[DriverSummary]) -> Iterator[Grid]:
             rows.append([_name(each), *(shares.get(layer, "–") for layer in LAYERS), str(sum(s.samples for s in each.layers))])
         yield Grid(
             "Whose CPU time a SELECT is",
-            ["driver", *LAYERS, "samples"],
+            ["driver", *NAMES.values(), "samples"],
             rows,
             numbers=range(1, len(LAYERS) + 2),
             notes=[
@@ -137,11 +138,12 @@ def _rung(rung: Rung) -> str:
 
 
 def _profiles(of: Sequence[DriverSummary]) -> Iterator[Grid]:
-    profiled = [each for each in _ordered(of) if each.profile and each.phase in {"select", "point"}]
+    profiled = [each for phase in ("select", "point") for each in _ordered(of) if each.profile and each.phase == phase]
     if profiled:
         rows = [
             [
-                f"{_name(each)}, {PHASES[each.phase]}",
+                _name(each),
+                each.phase,
                 words.count(each.function_calls),
                 f"{words.number(each.profile.bias)}x",
                 words.share(each.profile.sockets_share),
@@ -152,9 +154,9 @@ def _profiles(of: Sequence[DriverSummary]) -> Iterator[Grid]:
         ]
         yield Grid(
             "What cProfile would have said",
-            ["driver, statement", "function calls", "time under it", "in sockets", "index without it"],
+            ["driver", "phase", "function calls", "time under it", "in sockets", "index without it"],
             rows,
-            numbers=range(1, 5),
+            numbers=range(2, 6),
             notes=["It sees sockets only where Python calls them, and slows down what makes many calls most."],
         )
 
@@ -184,7 +186,7 @@ def _bar_figure(what: str, shown: Sequence[DriverSummary]) -> Figure:
         "part:N",
         sort=None,
         scale=alt.Scale(domain=used, range=[PARTS[part] for part in used]),
-        legend=alt.Legend(title=None, orient="top", columns=3, symbolType="square", columnPadding=8, labelLimit=130),
+        legend=alt.Legend(title=None, orient="top", columns=4 if len(used) < 5 else 3, symbolType="square", columnPadding=8),
     )
     bars = canvas.chart(parts).mark_bar(size=12, yOffset=6)
     bars = bars.encode(x=alt.X("us:Q", title="µs a statement", axis=alt.Axis(tickCount=5)), y=y, color=colour, order="order:Q")
@@ -194,7 +196,7 @@ def _bar_figure(what: str, shown: Sequence[DriverSummary]) -> Figure:
     chart = bars + left.encode(x=alt.value(0), y=y, text="name:N") + right.encode(x=alt.value(FULL), y=y, text="index:N")
     return Figure(
         title=f"{what}: where the time goes",
-        reading="What is coloured is computing, by whom where stacks were sampled; what is grey is waiting.",
+        reading="Grey is waiting, orange waiting for the core; the rest is computing, by whom where stacks were sampled.",
         svg=canvas.svg(chart.properties(width=FULL, height=alt.Step(36))),
         table=Table(
             ["driver", *(f"{part}, µs" for part in used), "I/O-bound index"],
@@ -212,7 +214,7 @@ def _bar_figure(what: str, shown: Sequence[DriverSummary]) -> Figure:
 
 def _parts(summary: DriverSummary) -> dict[str, float]:
     """Return the parts of a statement's time in the order of the bar."""
-    user = {f"user: {share.layer}": share.user_us for share in summary.layers} or {"user": summary.user_us.estimate}
+    user = {f"user: {NAMES[share.layer]}": share.user_us for share in summary.layers} or {"user": summary.user_us.estimate}
     rest = {"system": summary.system_us, "run queue": summary.runqueue_us, "wait": summary.wait_us}
     return {**user, **{part: us.estimate for part, us in rest.items()}}
 
@@ -270,7 +272,7 @@ def _flames(of: Sequence[DriverSummary]) -> Iterator[Figure]:
     for each in [each for each in _ordered(of) if each.stacks][:MOST_FLAMES]:
         colours = {function: LAYERS[layer] for function, layer in each.functions.items()}
         frequent = sorted(each.stacks.items(), key=lambda item: -item[1])[:MOST_STACKS]
-        layers = ", ".join(f"{share.layer} {words.share(share.share)}" for share in each.layers)
+        layers = ", ".join(f"{NAMES[share.layer]} {words.share(share.share)}" for share in each.layers)
         yield Figure(
             title=f"{_name(each)}: flame graph of a SELECT",
             reading=f"{sum(each.stacks.values())} samples on a processor, callers above: {layers}.",
