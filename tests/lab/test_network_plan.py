@@ -74,6 +74,7 @@ def iobound(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]
         (["web", "--rtt", "-1ms"], "is no round-trip time"),
         (["web", "--rtt", "1h"], "is no round-trip time"),
         (["web", "--rtt", "1ms", "--workloads", "plain"], "nothing that is measured here calls a service over a network"),
+        (["web", "--jitter", "1ms", "--rtt", "0"], "add for example --rtt 1ms"),
         (["calls", "--rtt", "1ms"], "--rtt isn't a factor of calls"),
     ],
 )

@@ -76,6 +76,8 @@ def command(
     for factor in factors:
         if not any(factor in each.FACTORS for each in chosen):
             raise UsageError(not_heeded(factor, chosen))
+    if jitter and resumed is None and not any(factors.get("rtt", ())):
+        raise UsageError("--jitter varies the times of --rtt, and there are none; add for example --rtt 1ms, or leave it out")
 
     def planned(first_available: Callable[[list[str]], str]) -> Plan:
         choice = Choice(quick=quick, first_available=first_available, **factors)
