@@ -219,8 +219,8 @@ def load(census: Census, lines: int | None, *, report_bad: bool) -> Load:
             if wrong:
                 bad[number] = f"line {number}: {wrong}"
     if reading.lines < (lines or 1):
-        good = f" good ones ({len(bad)} are bad)" if bad else ""
-        raise UsageError(f"--lines: {census.path} has {reading.lines:,} lines{good}, not {lines or 1:,}; ask for fewer")
+        good = f"good lines, and {len(bad)} bad" if bad else "lines"
+        raise UsageError(f"--lines: {census.path} has {reading.lines:,} {good}, not {lines or 1:,}; ask for fewer")
     return Load(census, reading.lines, reading.columns, reading.contents(), tuple(bad), tuple(bad.values())[:SHOWN_BAD_LINES])
 
 
