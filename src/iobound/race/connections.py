@@ -11,6 +11,7 @@ from pymysql.connections import Connection
 
 from iobound.errors import LabError
 from iobound.lab import urls
+from iobound.lab.processes import LOOPBACK
 
 CONNECT_TIMEOUT_S = 5
 
@@ -26,9 +27,10 @@ def postgresql(url: str) -> psycopg.Connection[Any]:
 def mysql(url: str) -> Connection[Any]:
     """Connect to MariaDB or MySQL, each statement committed by itself; raises `LabError`."""
     parts = urlsplit(url)
+    host = parts.hostname or LOOPBACK
     try:
         return pymysql.connect(
-            host=parts.hostname or "127.0.0.1",
+            host=host,
             port=parts.port or 3306,
             user=unquote(parts.username or ""),
             password=unquote(parts.password or ""),
@@ -36,6 +38,8 @@ def mysql(url: str) -> Connection[Any]:
             autocommit=True,
             charset="utf8mb4",
             connect_timeout=CONNECT_TIMEOUT_S,
+            ssl_disabled=host
+            in (LOOPBACK, "localhost"),  # PyMySQL loads all certificates of the machine before it asks for TLS
         )
     except (pymysql.MySQLError, ValueError, RuntimeError) as error:
         raise _unreachable("MariaDB or MySQL", url, error) from error

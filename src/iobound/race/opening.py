@@ -15,6 +15,7 @@ from iobound.lab.service import Service, ServiceOptions
 from iobound.race.databases import Database, Server
 from iobound.race.gate import Gate
 from iobound.race.proxy import Proxy
+from iobound.race.pymysql_tls import loaded_once
 from iobound.race.wakeup import Wakeup
 
 SCHEMES = {"postgresql": "postgresql", "postgres": "postgresql", "mysql": "mariadb", "mariadb": "mariadb", "sqlite": "sqlite"}
@@ -75,6 +76,7 @@ def open_database(wanted: str | None, wakeup: Wakeup) -> Iterator[Opened]:
         else:
             from iobound.race.databases.mariadb import Database as Mariadb
 
+            exits.enter_context(loaded_once())
             server = Mariadb(url)
         exits.enter_context(closing(server))
         if ours:
