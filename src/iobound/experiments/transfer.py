@@ -17,6 +17,7 @@ FACTORS = {"strategies", "databases", "isolation", "models", "connections", "rtt
 WORKERS = 8
 ACROSS_MODELS = ("autocommit", "in-process-lock", "for-update-ordered", "begin-immediate")  # unasked: one of each kind
 ONE_MODEL = "threads"  # under which all others are measured unasked
+QUICK_DATABASE = "postgresql"  # where a quick run looks at the lock of a process under all models
 AT = {"serializable-retry": "serializable"}
 ALSO_AT = {  # beside the database's usual level, unasked
     ("postgresql", "transaction"): "repeatable read",
@@ -36,8 +37,8 @@ def plan(choice: Choice) -> Question:
         _cell(choice, database, level, model, strategy, workers, rtt_ms)
         for database in databases
         for strategy in strategies or transfers.STRATEGIES
-        for model in models or _models(database, strategy, asked=bool(strategies))
-        for level in _levels(database, strategy, levels, asked=bool(strategies or models))
+        for model in models or _models(database, strategy, bool(strategies), choice.quick)
+        for level in _levels(database, strategy, levels, bool(strategies or models))
         for workers in choice.connections or [WORKERS]
         for rtt_ms in (choice.rtt if over_network(database) and choice.rtt else [0.0])
         if strategies or levels or (database, strategy) not in NOT_UNASKED
@@ -62,12 +63,17 @@ def _known(asked: Sequence[str], known: Sequence[str], what: str) -> list[str]:
     return list(asked)
 
 
-def _models(database: str, strategy: str, asked: bool) -> Iterator[str]:
+def _models(database: str, strategy: str, asked: bool, quick: bool) -> Iterator[str]:
     """Yield the models to measure a strategy under: all that there are where it was asked for."""
-    for model in transfers.MODELS:
-        usual = strategy in ACROSS_MODELS or (strategy == "shared-connection" and model == "asyncio")
-        if model == ONE_MODEL or asked or (usual and not _without(database, model, strategy)):
-            yield model
+    if asked:
+        yield from transfers.MODELS
+        return
+    across: Sequence[str] = transfers.MODELS if strategy in ACROSS_MODELS else [ONE_MODEL]
+    if strategy == "in-process-lock" and quick and database != QUICK_DATABASE:
+        across = [ONE_MODEL, "processes"]
+    elif strategy == "shared-connection":
+        across = [ONE_MODEL, "asyncio"]
+    yield from (model for model in across if model == ONE_MODEL or not _without(database, model, strategy))
 
 
 def _without(database: str, model: str, strategy: str) -> bool:
