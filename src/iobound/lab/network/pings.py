@@ -35,25 +35,25 @@ def response_us(
     try:
         while len(took) < count:
             now = time.monotonic_ns()
-            if free and due <= now and len(took) + len(sent_at) < count:
+            to_send = free and len(took) + len(sent_at) < count
+            if to_send and due <= now:
                 connection = free.popleft()
-                so_far[connection.fileno()] = b""
-                sent_at[connection.fileno()] = time.monotonic_ns()
+                fd = connection.fileno()
+                so_far[fd], sent_at[fd] = b"", time.monotonic_ns()
                 connection.sendall(request)
                 due = now + round(every_s * 1e9)
                 continue
-            timer.set(due if free and due > now and len(took) + len(sent_at) < count else now + round(PATIENCE_S * 1e9))
+            timer.set(due if to_send else min(sent_at.values()) + round(PATIENCE_S * 1e9))
             happened = epoll.poll()
             now = time.monotonic_ns()
             for fd, _ in happened:
-                if fd == timer.fd:
-                    if min(sent_at.values(), default=now) < now - PATIENCE_S * 1e9:
-                        raise LabError(f"no answer within {PATIENCE_S:g} s")
-                    continue
-                so_far[fd] += _received(by_fd[fd])
-                if complete(so_far[fd]):
-                    took.append((now - sent_at.pop(fd)) / 1000)
-                    free.append(by_fd[fd])
+                if fd != timer.fd:
+                    so_far[fd] += _received(by_fd[fd])
+                    if complete(so_far[fd]):
+                        took.append((now - sent_at.pop(fd)) / 1000)
+                        free.append(by_fd[fd])
+                elif not to_send:
+                    raise LabError(f"no answer within {PATIENCE_S:g} s")
     finally:
         timer.close()
         epoll.close()
