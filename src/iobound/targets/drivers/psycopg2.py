@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=2.7"
-# dependencies = ["psycopg2-binary>=2.8", "psycogreen>=1.0"]
+# dependencies = ["psycopg2-binary>=2.8"]
 #
 # [tool.iobound]
 # kind = "driver"
