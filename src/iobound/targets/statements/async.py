@@ -48,7 +48,7 @@ async def carry_out(job, things, checks):
     if job["profiled"]:
         for phase in phases.READS:
             with phases.Profiled(phase) as profiled:
-                profiled.done(*await repeat(reads[phase], job["profiled"][phase], sys.maxsize))
+                profiled.done(*await repeat(reads[phase], job["profiled"][phase], job["most_s"]))
         with phases.Profiled("insert") as profiled:
             profiled.done(*await insert(things, job["things"][: job["profiled"]["insert"]]))
     if job["sampled_s"]:

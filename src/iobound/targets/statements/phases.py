@@ -4,7 +4,7 @@ The data are rows of three columns, in two tables, and rows of 31 columns in a t
 
     test_things (x INTEGER, y VARCHAR(255), z FLOAT)               has all rows but those to insert; nothing is committed
     test_points (x INTEGER PRIMARY KEY, y VARCHAR(255), z FLOAT)   has the rows that are read by `x`
-    test_wide (id INTEGER PRIMARY KEY, i0 … i9 INTEGER, s0 … s9 VARCHAR(255), f0 … f9 FLOAT)
+    test_wide (id INTEGER PRIMARY KEY, i0 to i9 INTEGER, s0 to s9 VARCHAR(255), f0 to f9 FLOAT)
 
 In a cache they are hashes ``iobound:test_things:X``, ``iobound:test_points:X`` and ``iobound:test_wide:ID`` of the same fields.
 

@@ -10,7 +10,7 @@ Reads one JSON object, the job, on standard input:
     most_s     seconds after which such a phase ends before all its statements are done
     answers    times that rows are made into the JSON of an answer
     services   processes that are, with their descendants, the database; null where they can't be seen
-    profiled   null, or statements of each phase that are carried out once more under cProfile
+    profiled   null, or statements of each phase that are carried out once more under cProfile, no longer than the same time
     sampled_s  seconds for which the select phase is carried out once more while its stacks are sampled; 0 for none
 
 and prints JSON lines: ``{"ran": {...}}`` with labels read from this process, for each phase what `phases.Measured` says, what
@@ -58,7 +58,7 @@ def carry_out(job, things, checks):
     if job["profiled"]:
         for phase in phases.READS:
             with phases.Profiled(phase) as profiled:
-                profiled.done(*repeat(reads[phase], job["profiled"][phase], sys.maxsize))
+                profiled.done(*repeat(reads[phase], job["profiled"][phase], job["most_s"]))
         with phases.Profiled("insert") as profiled:
             profiled.done(*insert(things, job["things"][: job["profiled"]["insert"]]))
     if job["sampled_s"]:
