@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -63,7 +62,7 @@ def run(tmp_path) -> Run:
             "peer.py": primitives.FOLDER / "peer.py",
             "primitives.py": family,
         }
-        asked = {"primitives": None, "loop": None, "target_s": 0.01, "values": 3, "seed": "1", **job}
+        asked = {"primitives": None, "loop": None, "target_s": 0.002, "values": 20, "seed": "1", **job}
         with scripts.launch("calls", files, environment, asked) as script:
             return list(script.lines(60))
 
@@ -81,20 +80,21 @@ def ns(line: Line) -> float:
 def test_so_many_calls_cost_so_many_times_one(run, bare):
     if "pypy" in bare.python.name:
         pytest.skip("PyPy's compiler leaves out calls that do nothing")
-    measured = by_name(run("".join(map(counted, (10, 20, 200))), bare, values=5))
-    assert ns(measured["calls-20"]) / ns(measured["calls-10"]) == pytest.approx(2, rel=0.2)
-    assert ns(measured["calls-200"]) / ns(measured["calls-10"]) == pytest.approx(20, rel=0.2)
+    launches = [by_name(run("".join(map(counted, (10, 20, 200))), bare)) for _ in range(3)]
+    ten, twenty, more = (min(ns(launch[f"calls-{count}"]) for launch in launches) for count in (10, 20, 200))
+    assert twenty / ten == pytest.approx(2, rel=0.25)
+    assert more / ten == pytest.approx(20, rel=0.25)
 
 
 def test_the_loop_around_is_subtracted(run, bare):
-    nothing = by_name(run(BODY.format(name="nothing", body="pass"), bare, values=5))["nothing"]
+    nothing = by_name(run(BODY.format(name="nothing", body="pass"), bare))["nothing"]
     assert abs(ns(nothing)) < 0.5 * nothing["overhead_ns"]
 
 
 def test_a_known_time_is_measured_as_such(run, bare):
-    sleeping = by_name(run(BODY.format(name="sleeping", body="time.sleep(0.002)"), bare))["sleeping"]
+    sleeping = by_name(run(BODY.format(name="sleeping", body="time.sleep(0.002)"), bare, target_s=0.005))["sleeping"]
     assert 2e6 <= ns(sleeping) < 4e6
-    assert sleeping["loops"] >= 4  # of at least 10 ms
+    assert sleeping["loops"] >= 2  # of at least 5 ms
 
 
 SLOW_AT_FIRST = """
@@ -113,7 +113,7 @@ def slow_at_first(times):
 
 def test_a_slow_first_time_spoils_neither_calibration_nor_values(run, bare):
     measured = by_name(run(SLOW_AT_FIRST, bare))["slow-at-first"]
-    assert measured["loops"] > 1000
+    assert measured["loops"] > 500
     assert max(measured["ns"]) < 0.3e9 / measured["loops"]
 
 
@@ -129,7 +129,7 @@ def test_one_that_fails_is_told_and_the_others_are_measured(run, bare):
     failing = 'def failing(times):\n    "Fails."\n    raise ValueError("on purpose")\n'
     measured = by_name(run(failing + counted(1), bare))
     assert measured["failing"]["error"] == "ValueError: on purpose"
-    assert len(measured["calls-1"]["ns"]) == 3
+    assert len(measured["calls-1"]["ns"]) == 20
 
 
 def test_what_cannot_be_imported_is_named(run, bare):
@@ -196,7 +196,7 @@ def after_10_ms(times):
 
 
 def test_the_other_end_of_a_socket_adds_the_delay_that_it_is_told(run, bare):
-    measured = by_name(run(PEER, bare))
+    measured = by_name(run(PEER, bare, values=5))
     assert 10e6 <= ns(measured["after-10-ms"]) < 20e6
     assert ns(measured["at-once"]) < 5e6
 
@@ -205,7 +205,7 @@ def test_waiting_for_a_queue_of_threads_is_dearer_than_a_call(run):
     family = primitives.FOLDER / "families"
     hop = by_name(run(family / "threads.py", environments.bare()))["thread-queue-hop"]
     call = by_name(run(family / "plain.py", environments.bare()))["call"]
-    assert median(hop["ns"]) > 10 * median(call["ns"])
+    assert ns(hop) > 10 * ns(call)
 
 
 def test_the_family_on_the_how_to_page_works(run, bare, tmp_path):

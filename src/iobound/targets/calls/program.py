@@ -34,9 +34,9 @@ from itertools import repeat
 from timeit import default_timer as clock
 
 MOST_LOOPS = 2**30
-EMPTY_VALUES = 5  # of the empty loop, of which the fastest counts
+EMPTY_VALUES = 15  # of the empty loop, of which the fastest counts
 CLOCK_STEP_S = 1e-6  # of the coarsest clock, that of Python 2.7
-WARM_UPS = {"PyPy": 3}  # beside that of the calibration: a tracing compiler compiles again before it is done
+WARM_UPS = {"PyPy": 10}  # beside that of the calibration: a tracing compiler compiles again before it is done
 PACKAGES = ["gevent", "greenlet", "uvloop", "sqlalchemy", "psycopg2", "aiopg"]
 
 
