@@ -86,12 +86,12 @@ def _read(text: str) -> Counter[tuple[str, ...]]:
     for line in text.splitlines():
         if line.startswith("P") and UNREADABLE not in line:
             stack, _, _ = line.rpartition(" ")
-            counts[tuple(map(_named, filter(None, _PREFIX.sub("", stack).split(";"))))] += 1
+            counts[tuple(map(named, filter(None, _PREFIX.sub("", stack).split(";"))))] += 1
     counts.pop((), None)
     return counts
 
 
-def _named(frame: str) -> str:
+def named(frame: str) -> str:
     """Return ``path:function`` of a frame ``path:function:line``."""
     path, function, *_ = [*frame.rsplit(":", 2), ""]
     if frame.startswith(":"):
