@@ -1,12 +1,13 @@
 """The name of what went wrong, from what the sessions read and wrote when.
 
-Names after Adya, Liskov and O'Neil (Generalized Isolation Level Definitions, ICDE 2000); P4 after Berenson et al. (SIGMOD 1995). All
-that one call does counts as its transaction, as its author means it, whether the code says so or not. Tables are found by the
-words around their names, so what functions and triggers of the database do isn't seen: then there is no name.
+Names after Adya, Liskov and O'Neil (Generalized Isolation Level Definitions, ICDE 2000); P4 after Berenson et al. (SIGMOD
+1995). All that one call does counts as its transaction, as its author means it, whether the code says so or not. Tables are
+found by the words around their names, so what functions and triggers of the database do isn't seen: then there is no name.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ LOST_UPDATE = "P4 (lost update)"
 WRITE_SKEW = "G2-item (write skew)"
 PHANTOM = "G2 (phantom: anti-dependency cycle over a predicate)"
 READ_SKEW = "G-single (read skew)"
-DIRTY_READ = "G1a (aborted read)"
-DIRTY_WRITE = "G1b (intermediate read)"
+ABORTED_READ = "G1a (aborted read)"
+DIRTY_READ = "G1b (dirty read)"
 
 SOURCES = {"from", "join", "into", "update", "table", "using"}
 WHERE = re.compile(r"\bwhere\b(.*?)(?:\b(?:returning|order|for|limit|group)\b|;|$)", re.IGNORECASE | re.DOTALL)
@@ -66,7 +67,7 @@ def find(execution: Execution) -> Named | None:
                 found.extend(_closing(read, write, reads, writes))
             elif write.place < read.place < write.seen and _shows(execution, read, write):
                 rolled_back = any(step.kind == "rollback" and step.session == write.session for step in execution.steps)
-                found.append((0, Named(DIRTY_READ if rolled_back else DIRTY_WRITE, read.place)))
+                found.append((0, Named(ABORTED_READ if rolled_back else DIRTY_READ, read.place)))
     return min(found, key=lambda each: (each[0], each[1].stale or 0))[1] if found else None
 
 
@@ -90,8 +91,7 @@ def _closing(read: _Access, write: _Access, reads: list[_Access], writes: list[_
                 and _missed(other, own)
             ):
                 inserts = "insert" in (own.verb, write.verb) or "delete" in (own.verb, write.verb)
-                predicate = inserts or own.table != write.table and False
-                yield (2, Named(PHANTOM if predicate else WRITE_SKEW, read.place))
+                yield 2, Named(PHANTOM if inserts else WRITE_SKEW, read.place)
     for again in reads:
         if again.session == read.session and again.place > read.place and write.seen <= again.place:
             yield 3, Named(READ_SKEW, read.place)
@@ -110,9 +110,7 @@ def _accesses(execution: Execution) -> Iterator[_Access]:
             continue
         words = [word.lower() for word in statements.words(step.sql)]
         verb = next((word for word in words if word in ("select", "insert", "update", "delete", "replace")), "")
-        tables = [
-            name.rpartition(".")[2] for word, name in zip(words, words[1:], strict=False) if word in SOURCES and name != "("
-        ]
+        tables = [name.rpartition(".")[2] for word, name in itertools.pairwise(words) if word in SOURCES and name != "("]
         seen = _seen(execution, place)
         if not verb or not tables or seen is None:
             continue

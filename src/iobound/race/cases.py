@@ -69,11 +69,11 @@ def build(function: Function | Sequence[Function], sessions: int | Sequence[Any]
     `sessions` is a number, or the arguments of each session: a tuple, or a single value. Raises `UsageError` where a function
     can't be called with its arguments.
     """
-    several = list(function) if isinstance(function, Sequence) else None
+    several = list(function) if isinstance(function, Sequence) else []
     if sessions is None:
-        sessions = len(several) if several else 2
+        sessions = len(several) or 2
     arguments = [()] * sessions if isinstance(sessions, int) else [_tuple(each) for each in sessions]
-    functions = several if several else [function] * len(arguments)  # type: ignore[list-item]
+    functions = several if isinstance(function, Sequence) else [function] * len(arguments)
     if len(functions) != len(arguments):
         raise UsageError(f"{len(functions)} functions but {len(arguments)} sessions; give one call to each session")
     if len(functions) < 2:

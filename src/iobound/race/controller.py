@@ -1,12 +1,14 @@
 """Carries out one schedule: lets one session at a time take one step, and sees what becomes of it.
 
-A session runs, holds a statement back, has sent one that waits for a lock, waits in Python for another session, or has ended. The next step
-is chosen only when no session runs any more. A statement that waits for a lock isn't a choice again: when it is answered
-its session goes on to its next statement, in the order of the sessions.
+A session runs, holds a statement back, has sent one that waits for a lock, waits in Python for another session, or has
+ended. The next step is chosen only when no session runs any more. A statement that waits for a lock isn't a choice again: when
+it is answered its session goes on to its next statement, in the order of the sessions.
 """
 
 from __future__ import annotations
 
+import gc
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,15 +20,22 @@ from iobound.race.gate import Gate, Held
 from iobound.race.models import Ended, Model
 from iobound.race.search import Pending
 from iobound.race.wakeup import Wakeup
-from iobound.records.race import ABORTS, Ending, Execution, FailureKind, Outcome, SqlFailure, Step
+from iobound.records.race import ABORTS, Ending, Execution, FailureKind, Outcome, SqlFailure, Step, letter
 
 PATIENCE_S = 10.0
 STEPS_LIMIT = 200
+ABANDON_S = 1.0  # for sessions to end whose connections were ended
 ANSWER_S = 0.001  # before the server is asked whether a statement waits
 LOOKS = 3  # how often in a row a session is seen to sleep in Python before it is said to wait
 LOOK_S = 0.002
 
-State = Literal["runs", "holds", "sent", "waits", "ended", "endless"]
+SHARED = re.compile(
+    r"another (?:operation|command|query) is (?:already )?in progress|is already in progress|Packet sequence number wrong"
+    r"|called while another coroutine is already waiting|can only be used in that same thread"
+)
+"""What drivers say when a connection is used by two at once."""
+
+State = Literal["runs", "holds", "sent", "waits", "ended"]
 Choose = Callable[[Pending], int]
 """Chooses among the sessions that hold a statement."""
 
@@ -35,11 +44,17 @@ class Stuck(Exception):
     """An execution in which nothing moves any more, or for too long."""
 
 
+class Unsupported(Exception):
+    """The function does what can't be explored."""
+
+
 @dataclass
 class _Session:
     number: int
     state: State = "runs"
     held: Held | None = None
+    in_driver: bool = False
+    """Whether it waits, in Python, for a connection that another session uses."""
     steps: list[int] = field(default_factory=list)
     connections: set[int] = field(default_factory=set)
 
@@ -72,6 +87,7 @@ class Controller:
         self._drafts: list[_Draft] = []
         self._connections: dict[int, int] = {}
         self._owners: dict[int, int] = {}
+        self._faults: dict[str, None] = {}
         self._notes: dict[str, None] = {}
         self._kept: list[object] = []
         schedule: list[int] = []
@@ -93,25 +109,52 @@ class Controller:
                 self._wake()
         except Stuck as stuck:
             self._notes[str(stuck)] = None
-            for session in self._sessions:
-                if session.state != "ended":
-                    session.state = "endless"
+        outcomes = [self._outcome(self._sessions[number]) for number in sorted(order)]
+        if any(session.state != "ended" for session in self._sessions):
+            self.abandon()
         self._gate.open(True)
-        self._notes.update(dict.fromkeys(self._gate.settle()))
-        self._quiet()
+        self._close_transactions()
         return Execution(
             schedule=schedule,
             steps=[_whole(draft) for draft in self._drafts],
-            outcomes=[self._outcome(self._sessions[number]) for number in sorted(order)],
+            outcomes=outcomes,
             order=list(order),
+            faults=list(self._faults),
             notes=list(self._notes),
         )
+
+    def at_will(self, tries: int) -> tuple[int, int]:
+        """Let all sessions run at once with nothing held; begin those that raise anew, up to `tries` times.
+
+        Return how many ended well, and how often one was begun anew.
+        """
+        self._gate.open(True)
+        self._model.reset()
+        left = dict.fromkeys(range(self._count), tries)
+        well = anew = 0
+        for number in left:
+            self._model.start(number)
+        deadline = time.monotonic() + PATIENCE_S
+        while left and time.monotonic() < deadline:
+            self._wakeup.wait(LOOK_S)
+            for number, how in list(self._model.ended.items()):
+                del self._model.ended[number]
+                if how.raised is not None and left[number]:
+                    left[number] -= 1
+                    anew += 1
+                    self._model.start(number)
+                else:
+                    well += how.raised is None
+                    del left[number]
+        self._gate.settle(self._gate.left_open())
+        self._quiet()
+        return well, anew
 
     def abandon(self) -> None:
         """End an execution whose schedule can't be followed."""
         self._gate.open(True)
         self._gate.abandon()
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + ABANDON_S
         while any(session.state != "ended" for session in self._sessions) and time.monotonic() < deadline:
             self._wakeup.wait(LOOK_S)
             for number in list(self._model.ended):
@@ -126,7 +169,7 @@ class Controller:
             held = {
                 each.number: (each.held.kind, each.held.sql) for each in self._sessions if each.held and each.state == "holds"
             }
-            if held or all(session.state in ("ended", "endless") for session in self._sessions):
+            if held or all(session.state == "ended" for session in self._sessions):
                 return held
             self._unblock()
 
@@ -140,8 +183,29 @@ class Controller:
             )
         else:
             self._gate.expire()
+            if all(session.state in ("sent", "ended") for session in self._sessions):
+                self._close_transactions()
             self._patiently(lambda: any(self._answer(session) for session in sent), "all sessions wait for locks")
         self._wake()
+
+    def _close_transactions(self) -> None:
+        """End what sessions have left open that ended; one whose function returned is at fault."""
+        left = self._left_open()
+        if left:
+            gc.collect()  # a connection in the traceback of an error is closed when that goes
+            self._quiet()
+            left = self._left_open()
+        for session, _ in left:
+            if not self._model.ended[session].raised:
+                self._faults[f"session {letter(session)} leaves a transaction open"] = None
+        if left:
+            self._gate.settle([connection for _, connection in left])
+            self._quiet()
+
+    def _left_open(self) -> list[tuple[int, object]]:
+        """Return the transactions that are open, each with its session, of those that have ended."""
+        owned = [(self._owners.get(id(connection)), connection) for connection in self._gate.left_open()]
+        return [(owner, each) for owner, each in owned if owner is not None and self._sessions[owner].state == "ended"]
 
     def _patiently(self, ready: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -249,6 +313,9 @@ class Controller:
             asleep = 0 if moved or not self._model.waits(session.number) else asleep + 1
             if asleep >= LOOKS and not self._gate.busy():
                 session.state = "waits"
+                session.in_driver = self._model.in_driver(session.number)
+                if session.in_driver:
+                    self._share(session, [each for each in self._sessions if each.state in ("holds", "sent")])
             elif time.monotonic() - began > PATIENCE_S:
                 raise Stuck(f"session {session.number} runs for more than {PATIENCE_S:g} s without a statement or an end")
         self._quiet()
@@ -262,10 +329,21 @@ class Controller:
 
     def _take_in(self) -> None:
         """See which sessions have come to a statement or to their end."""
-        for number in list(self._model.ended):
+        for number, how in list(self._model.ended.items()):
+            if self._sessions[number].state != "ended" and SHARED.search(how.chain):
+                self._share(self._sessions[number], [each for each in self._sessions if each.state in ("holds", "sent")])
             self._sessions[number].state = "ended"
+        for connection in self._gate.shared:
+            users = [self._owners.get(id(connection), -1)]
+            self._share(self._running(), [session for session in self._sessions if session.number in users])
+        if self._gate.shared:
+            self._gate.shared.clear()
+            raise Stuck("two sessions have written into one connection")
         for held in self._gate.arrivals():
             session = self._whose(held)
+            owner = self._owners.get(id(held.connection))
+            if held.inside and owner is not None and self._sessions[owner].state != "ended":
+                self._share(session, [self._sessions[owner]])
             session.state, session.held = "holds", held
             self._owners[id(held.connection)] = session.number
 
@@ -275,12 +353,33 @@ class Controller:
         if len(running) > 1:
             running = [each for each in running if each.state == "runs" or not self._model.waits(each.number)] or running
         owner = self._owners.get(id(held.connection))
-        for session in running:
-            if session.number == owner:
+        for session in sorted(running, key=lambda each: not each.in_driver):
+            if session.number == owner or session.in_driver:
+                session.in_driver = False
                 return session
         if not running:
-            raise Stuck(f"a statement comes from nowhere, as from a thread of the function's own: {held.sql}")
+            raise Unsupported(
+                f"a session executes two statements at once, from threads or tasks of its own; one is {held.sql!r}"
+            )
         return running[0]
+
+    def _running(self) -> _Session | None:
+        return next((session for session in self._sessions if session.state == "runs"), None)
+
+    def _share(self, session: _Session | None, others: Sequence[_Session]) -> None:
+        """Note that a session uses the connection of another one, and where both are."""
+        for other in others:
+            if session is None or other is session:
+                continue
+            first, second = sorted((session, other), key=lambda each: each.number)
+            places = [f"{letter(each.number)} at {self._place(each)}" for each in (first, second)]
+            what = f"connection shared by sessions {letter(first.number)} and {letter(second.number)}"
+            if not any(fault.startswith(what) for fault in self._faults):
+                self._faults[f"{what}: {' and '.join(places)}"] = None
+
+    def _place(self, session: _Session) -> str:
+        ended = self._model.ended.get(session.number)
+        return (ended.source if ended else self._model.source(session.number)) or "an unknown place"
 
     def _wake(self) -> None:
         """Let those go on, in their order, whom the last step has freed: from locks of the database and of Python."""

@@ -19,7 +19,7 @@ import msgspec
 from iobound.errors import UsageError
 from iobound.race import anomaly, cases, judging, models, opening, production, terminal
 from iobound.race.cases import Case, Function, Setup
-from iobound.race.controller import Controller
+from iobound.race.controller import Controller, Unsupported
 from iobound.race.opening import Opened
 from iobound.race.reduction import Reduced
 from iobound.race.resetting import Reset
@@ -129,7 +129,8 @@ def explore(
     database's name again as `yes_database`. `setup` is SQL, or a function that may take `db`; it runs before every schedule.
     `invariant` takes `db` and, if it wants, the history (`iobound.records.race.Execution`); without one the outcome must be
     that of some serial order. `isolation` are default levels to explore, one after another; the function may set its own.
-    Up to `max_schedules` are carried out exhaustively; where there are more, those that can't differ are left out. What a ``@race.case`` above the function says is taken where it isn't said here.
+    Up to `max_schedules` are carried out exhaustively; where there are more, those that can't differ are left out. What a
+    ``@race.case`` above the function says is taken where it isn't said here.
 
     Raises `UsageError` for what can't be explored, `LabError` where the database can't be had.
     """
@@ -165,7 +166,8 @@ def explore_case(
     with Exploration(case, yes_database=yes_database) as exploration:
         if rewrite:
             exploration.rewrite(rewrite)
-        levels = [exploration.level(isolation, max_schedules, progress or (lambda what, share: None)) for isolation in _levels(case)]
+        tell = progress or (lambda what, share: None)
+        levels = [exploration.level(isolation, max_schedules, tell) for isolation in _levels(case)]
         return Report(
             records.Report(subject=exploration.subject, verdict=worst(level.verdict for level in levels), levels=levels),
             case,
@@ -248,12 +250,19 @@ class Exploration:
         self._reset.again()
         try:
             execution = self._controller.run(choose, order or range(len(self.case.functions)))
-        except Diverged:
+        except (Diverged, Unsupported):
             self._controller.abandon()
             raise
         if self._opened.refused():
             raise self._opened.refused()[0]
         return msgspec.structs.replace(execution, state=self.state()) if with_state else execution
+
+    def at_will(self, tries: int) -> tuple[int, int, float]:
+        """Let the sessions run at once, unscheduled; return how many ended well, how often one began anew, and the seconds."""
+        self._reset.again()
+        began = time.perf_counter()
+        well, anew = self._controller.at_will(tries)
+        return well, anew, time.perf_counter() - began
 
     def judge(self) -> Callable[[Execution], str | None]:
         """Return what says how an execution is wrong: the invariant, or without one the serial orders, which are run now."""
@@ -284,6 +293,11 @@ class Exploration:
         """Tell whether sessions may run at a level where reads lock, or see what isn't committed."""
         return isolation in ("serializable", "read uncommitted") or self._opened.gate.sets_isolation
 
+    @property
+    def isolations(self) -> Sequence[str]:
+        """The levels that the database has, the weakest first; none where it has only one."""
+        return self._opened.database.isolations
+
     def state(self) -> records.State:
         """Read all tables."""
         return self._opened.database.state()
@@ -313,9 +327,7 @@ class Exploration:
 class _LevelSearch:
     """The search at one isolation level."""
 
-    def __init__(
-        self, exploration: Exploration, isolation: str | None, max_schedules: int, progress: Progress
-    ) -> None:
+    def __init__(self, exploration: Exploration, isolation: str | None, max_schedules: int, progress: Progress) -> None:
         self._exploration = exploration
         self._isolation = isolation
         self._max = max_schedules
@@ -326,37 +338,28 @@ class _LevelSearch:
         self._notes: dict[str, None] = {}
         self._count = 0
         self._endless = 0
+        self._reduced = False
 
     def run(self) -> Level:
+        """Search, and judge what was found."""
         began = time.perf_counter()
-        exploration = self._exploration
-        exploration.isolate(self._isolation)
-        first = exploration.execute(Trial(Prefix(0, 0, ())).choose)
-        _check_reached(first)
-        exploration.check_setup()
-        self._broken = exploration.judge()
-        self._serially = exploration.judges_serially
         reason = None
-        exhaustive = reduced = False
+        exhaustive = False
         try:
-            reduced = possible(first) > REDUCED_TIMES * self._max
-            exhaustive = not reduced and self._search(Search, self._max)
-            if not exhaustive:
-                reduced = True
-                reducing = partial(Reduced, strict=exploration.strict(self._isolation))
-                exhaustive = self._search(reducing, REDUCED_TIMES * self._max)
+            exhaustive = self._search_all()
+        except Unsupported as unsupported:
+            reason = str(unsupported)
         except Diverged as diverged:
             reason = f"the function doesn't do the same under the same schedule: {diverged}"
-        if self._endless:
-            self._notes[f"{self._endless} schedules never ended"] = None
         verdict: records.Verdict
         if self._example:
             verdict = "violated"
         elif reason:
             verdict = "unsupported"
-        elif not exhaustive or self._endless:
-            verdict = "incomplete"
-            reason = next(iter(self._notes), None) if self._endless else f"more than {self._count} schedules"
+        elif self._endless:
+            verdict, reason = "incomplete", f"{self._endless} schedules never ended: {next(iter(self._notes), '')}"
+        elif not exhaustive:
+            verdict, reason = "incomplete", f"there are more than {self._count} schedules"
         else:
             verdict = "holds"
         example = self._example[1] if self._example else None
@@ -365,7 +368,7 @@ class _LevelSearch:
             verdict=verdict,
             schedules=self._count,
             exhaustive=exhaustive,
-            reduced=reduced,
+            reduced=self._reduced,
             violations=len(self._violating),
             anomaly=example.anomaly if example else None,
             example=example,
@@ -375,6 +378,22 @@ class _LevelSearch:
             notes=list(self._notes),
             seconds=time.perf_counter() - began,
         )
+
+    def _search_all(self) -> bool:
+        """Carry out one schedule to see that all is well, then all; return whether no more are left."""
+        exploration = self._exploration
+        exploration.isolate(self._isolation)
+        first = exploration.execute(Trial(Prefix(0, 0, ())).choose)
+        for session in range(len(exploration.case.functions)):
+            if not any(step.session == session for step in first.steps):
+                _check_reached(session, exploration.execute(Trial(Prefix(0, 0, ())).choose, [session]))
+        exploration.check_setup()
+        self._broken = exploration.judge()
+        self._serially = exploration.judges_serially
+        if possible(first) <= REDUCED_TIMES * self._max and self._search(Search, self._max):
+            return True
+        self._reduced = True
+        return self._search(partial(Reduced, strict=exploration.strict(self._isolation)), REDUCED_TIMES * self._max)
 
     def _search(self, make: Callable[[], Search], limit: int) -> bool:
         """Carry out up to `limit` schedules; return whether no more are left.
@@ -410,10 +429,10 @@ class _LevelSearch:
         self._count += 1
         self._endings.update(outcome.ending for outcome in execution.outcomes)
         self._notes.update(dict.fromkeys(execution.notes))
-        if any(outcome.ending == "endless" for outcome in execution.outcomes):
+        if any(outcome.ending == "endless" for outcome in execution.outcomes) and not execution.faults:
             self._endless += 1
             return
-        broken = self._broken(execution)
+        broken = "; ".join(execution.faults) or self._broken(execution)
         if broken:
             self._violating.append(execution.schedule)
             self._keep(prefix.preemptions, execution, broken)
@@ -443,21 +462,20 @@ def possible(execution: Execution) -> int:
     return math.factorial(sum(counts.values())) // math.prod(map(math.factorial, counts.values()))
 
 
-def _check_reached(execution: Execution) -> None:
-    """Raise `UsageError` where a session did nothing on the database, or could not even begin."""
-    reached = {step.session for step in execution.steps}
-    for outcome in execution.outcomes:
-        if outcome.session in reached:
-            continue
-        name = records.letter(outcome.session)
-        if outcome.exception:
-            raise UsageError(f"session {name} raises before its first statement: {outcome.exception}")
-        if outcome.ending == "endless":
-            raise UsageError(f"session {name} neither ends nor reaches the database: {'; '.join(execution.notes)}")
-        raise UsageError(
-            f"no statement of session {name} came by: the function opens its connection elsewhere, or executes nothing; "
-            "let it connect to the URL in the environment variable DATABASE_URL, read when it is called"
-        )
+def _check_reached(session: int, alone: Execution) -> None:
+    """Raise `UsageError` where a session does nothing on the database even alone, or can't begin."""
+    if alone.steps:
+        return
+    name = records.letter(session)
+    [outcome] = alone.outcomes
+    if outcome.exception:
+        raise UsageError(f"session {name} raises before its first statement: {outcome.exception}")
+    if outcome.ending == "endless":
+        raise UsageError(f"session {name} neither ends nor reaches the database: {'; '.join(alone.notes)}")
+    raise UsageError(
+        f"no statement of session {name} came by: the function opens its connection elsewhere, or executes nothing; "
+        "let it connect to the URL in the environment variable DATABASE_URL, read when it is called"
+    )
 
 
 def _call(function: Function, arguments: tuple[Any, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from iobound.errors import IoboundError
@@ -18,6 +18,11 @@ class Held(Protocol):
     parameters: list[str | None]
     connection: object
     """What it was sent on: the same object for all statements of one connection."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether its connection is in a transaction already."""
+        ...
 
     @property
     def answer(self) -> Answer | None:
@@ -38,6 +43,8 @@ class Gate(Protocol):
 
     refused: list[IoboundError]
     """Why connections could not be opened."""
+    shared: list[object]
+    """Connections on which a statement came while another one wasn't answered yet, in a protocol without pipelines."""
     sets_isolation: bool
     """Whether the program has set an isolation level itself."""
 
@@ -69,8 +76,12 @@ class Gate(Protocol):
         """Set the default isolation level of sessions."""
         ...
 
-    def settle(self) -> list[str]:
-        """After an execution, end what it left open; return what that was."""
+    def left_open(self) -> list[object]:
+        """Return the connections on which the program has a transaction."""
+        ...
+
+    def settle(self, connections: Sequence[object]) -> None:
+        """End the transactions that are open on some connections."""
         ...
 
     def abandon(self) -> None:

@@ -21,7 +21,7 @@ def refuse(url: str, confirmed: str | None) -> None:
     because = looks(url)
     if because and confirmed != name:
         raise UsageError(
-            f"{urls.shown(url)} looks like production: {because}; exploring runs the setup again and again, which empties tables. "
+            f"{urls.shown(url)} looks like production: {because}; the setup would empty its tables again and again. "
             f"If that is meant, give the database's name a second time: --yes-database {name} (yes_database={name!r})"
         )
     if confirmed is not None and confirmed != name:

@@ -1,8 +1,8 @@
 """The loopback proxy: every statement of every driver, thread, task or process passes here, and is held until it is released.
 
 A client's connection is opened by the proxy itself, without a password, and carried by a session of the server that is used
-again afterwards: cleaned as the server's protocol has it, and waited for, so that the end of a connection releases its
-locks at a known moment. Answers are held as well: a statement that a commit unblocks is answered when it is its session's turn, so
+again afterwards: cleaned as the server's protocol has it, and waited for, so that the end of a connection releases its locks
+at a known moment. Answers are held as well: a statement that a commit unblocks is answered when it is its session's turn, so
 that one session runs at a time.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import socket
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from iobound.errors import IoboundError
@@ -38,6 +38,11 @@ class HeldRequest:
         self.released = False
         self.delivered = False
         self.kept = bytearray()
+
+    @property
+    def inside(self) -> bool:
+        """Whether the session of the server is in a transaction."""
+        return self.link.conversation.in_transaction
 
     @property
     def answer(self) -> Answer | None:
@@ -109,6 +114,8 @@ class Link:
     def _act(self, event: ClientEvent) -> None:
         match event:
             case Request():
+                if not self.conversation.pipelines and (self._queue or self._sent):
+                    self._proxy.shared.append(self)
                 self._queue.append(event)
             case Stream(data):
                 self._send(data)
@@ -278,6 +285,7 @@ class Proxy:
         self.links: set[Link] = set()
         self.arrived: list[HeldRequest] = []
         self.refused: list[IoboundError] = []
+        self.shared: list[object] = []
         self.sets_isolation = False
         self.rewrite: Callable[[str], str] = unchanged
         self._idle: defaultdict[tuple[Startup, str | None], list[Upstream]] = defaultdict(list)
@@ -351,12 +359,15 @@ class Proxy:
         for link in list(self.links):
             link.isolate(isolation)
 
-    def settle(self) -> list[str]:
-        """Hang up where a transaction was left open; connections without one are the program's to keep."""
-        left = [link for link in self.links if link.left_open]
-        for link in left:
-            link.hang_up()
-        return ["a transaction was left open"] * bool(left)
+    def left_open(self) -> list[object]:
+        """Return the connections with a transaction."""
+        return [link for link in self.links if link.left_open]
+
+    def settle(self, connections: Sequence[object]) -> None:
+        """Hang up."""
+        for link in list(self.links):
+            if link in connections:
+                link.hang_up()
 
     def abandon(self) -> None:
         """End all connections."""

@@ -1,8 +1,8 @@
 """Leaves out schedules that can't differ from one that is carried out: sleep sets over steps that commute.
 
 After P. Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, LNCS 1032, 1996, chapter 5: of two
-neighbouring steps that commute only one order is explored. Which commute is judged without knowledge of tables, so that no trigger,
-foreign key or function can hide a dependence:
+neighbouring steps that commute only one order is explored. Which commute is judged without knowledge of tables, so that no
+trigger, foreign key or function can hide a dependence:
 
 - BEGIN and SAVEPOINT commute with everything;
 - two plain reads commute;
@@ -14,6 +14,7 @@ foreign key or function can hide a dependence:
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -77,7 +78,7 @@ def pure(sql: str) -> bool:
     lower = [word.lower() for word in words]
     if not lower or lower[0] not in ("select", "values") or ";" in lower[:-1] or LOCKING & set(lower):
         return False
-    called = [name for name, sign in zip(words, words[1:], strict=False) if sign == "(" and re.match(r"\w", name)]
+    called = [name for name, sign in itertools.pairwise(words) if sign == "(" and re.match(r"\w", name)]
     return all(PURE.fullmatch(name) for name in called)
 
 

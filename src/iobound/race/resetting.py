@@ -1,8 +1,8 @@
-"""The state that every schedule begins with: the user's set-up, run for each one, or its result copied back where that is the same.
+"""The state that every schedule begins with: the user's set-up, run for each one, or its result copied back if that's the same.
 
-On a database of ours tables are truncated before each set-up, for rows that were only deleted still hide InnoDB's gap locks. Where
-the set-up is SQL text, or a function that only executes statements through `db`, its result is copied once and written back
-in one go; the function still runs each time, for what it does besides, and its statements are compared instead of sent.
+On a database of ours tables are truncated before each set-up, for rows that were only deleted still hide InnoDB's gap locks.
+Where the set-up is SQL text, or a function that only executes statements through `db`, its result is copied once and written
+back in one go; the function still runs each time, for what it does besides, its statements compared instead of sent.
 """
 
 from __future__ import annotations

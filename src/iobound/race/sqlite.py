@@ -1,19 +1,19 @@
 """SQLite has no server to hold statements at: `sqlite3.connect` is replaced for a while by one whose connections hold them.
 
-That covers sqlite3 itself, aiosqlite, and what SQLAlchemy, Django and Tortoise do with them. No connection waits inside SQLite. Where
-SQLite would wait (SQLITE_BUSY, with a time-out) the session is blocked, and tries again after another one has moved; where it
-wouldn't, the program gets the error that it would get: at once for a transaction that has read and can't be upgraded while another
-one writes, and SQLITE_BUSY_SNAPSHOT once that one has committed.
+That covers sqlite3 itself, aiosqlite, and what SQLAlchemy, Django and Tortoise do with them. No connection waits inside SQLite.
+Where SQLite would wait (SQLITE_BUSY, with a time-out) the session is blocked, and tries again after another one has moved;
+where it wouldn't, the program gets the error that it would get: at once for a transaction that has read and can't be upgraded
+while another one writes, and SQLITE_BUSY_SNAPSHOT once that one has committed.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from sqlite3 import dbapi2
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from iobound.errors import IoboundError
@@ -25,7 +25,7 @@ from iobound.race.wire import ROWS_KEPT, Answer
 from iobound.records.race import StepKind
 
 DEFAULT_TIMEOUT_S = 5.0
-PLACES = (sqlite3, dbapi2)
+PLACES: tuple[Any, ...] = (sqlite3, dbapi2)
 
 
 class HeldCall:
@@ -42,6 +42,11 @@ class HeldCall:
         self.expired = False
         self.tried_at = -1
         self._turn = threading.Semaphore(0)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the connection is in a transaction."""
+        return _inside(self.connection)
 
     @property
     def answer(self) -> Answer | None:
@@ -74,6 +79,7 @@ class Patched:
 
     def __init__(self, database: Database, wakeup: Wakeup) -> None:
         self.refused: list[IoboundError] = []
+        self.shared: list[object] = []
         self.sets_isolation = False
         self.rewrite: Callable[[str], str] = unchanged
         self.through = True
@@ -88,7 +94,7 @@ class Patched:
 
     def __enter__(self) -> Patched:
         for place in PLACES:
-            place.connect = self._connect  # type: ignore[assignment]
+            place.connect = self._connect
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -206,14 +212,15 @@ class Patched:
     def isolate(self, isolation: str | None) -> None:
         """SQLite has no levels."""
 
-    def settle(self) -> list[str]:
-        """Roll back what was left open."""
-        left = [connection for connection in self._connections if _inside(connection)]
-        for connection in left:
-            connection.interrupt()
+    def left_open(self) -> list[object]:
+        """Return the connections with a transaction."""
+        return [connection for connection in self._connections if _inside(connection)]
+
+    def settle(self, connections: Sequence[object]) -> None:
+        """Roll back."""
+        for connection in connections:
             _end(connection)
         self._connections = [connection for connection in self._connections if _usable(connection)]
-        return ["a transaction was left open"] * bool(left)
 
     def abandon(self) -> None:
         """Let everyone who waits go on, to an error where SQLite is busy."""
@@ -252,7 +259,7 @@ def _holding(factory: type[sqlite3.Connection], gate: Patched, state: _State) ->
             else:
                 super().rollback()
 
-        def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> bool:
+        def __exit__(self, kind: type[BaseException] | None, error: Any, trace: Any) -> Literal[False]:
             if kind is None:
                 try:
                     self.commit()

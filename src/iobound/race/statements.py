@@ -7,6 +7,7 @@ which tell or set something of the session, and a SELECT from system catalogues 
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
@@ -88,7 +89,7 @@ def _kind(part: list[str]) -> StepKind | None:
 def _harmless(part: list[str]) -> bool:
     """Tell whether a SELECT only asks the session or the catalogue."""
     lower = [word.lower() for word in part]
-    called = [name for name, sign in zip(part, part[1:], strict=False) if sign == "(" and re.match(r"\w", name)]
+    called = [name for name, sign in itertools.pairwise(part) if sign == "(" and re.match(r"\w", name)]
     called = [
         name for name in called if name.lower() not in ("select", "from", "join", "where", "and", "or", "on", "as", "not")
     ]

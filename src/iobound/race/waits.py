@@ -8,42 +8,37 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-FOREVER_MS = 50_000
-"""What an event loop without timers waits: libev's wakes once a minute, the others never."""
+TURN_NS = 200_000
+"""What a thread that waits in turns may use of a core from one look to the next."""
 
 _NUMBERS: dict[str, dict[int, str]] = {
-    "x86_64": {
-        202: "futex",
-        232: "epoll",
-        281: "epoll",
-        441: "epoll2",
-        7: "poll",
-        73: "lock",
-        72: "lock",
-        65: "lock",
-        220: "lock",
-    },
-    "aarch64": {98: "futex", 22: "epoll", 441: "epoll2", 73: "ppoll", 32: "lock", 25: "lock", 193: "lock", 192: "lock"},
+    "x86_64": {202: "futex", 232: "epoll", 281: "epoll", 441: "epoll", 73: "lock", 72: "lock", 65: "lock", 220: "lock"},
+    "aarch64": {98: "futex", 22: "epoll", 441: "epoll", 32: "lock", 25: "lock", 193: "lock", 192: "lock"},
 }
 CALLS = _NUMBERS.get(platform.machine(), {})
 
 
-def waits(process: int, thread: int) -> bool:
-    """Tell whether `thread` of `process` sleeps without an end of its own."""
-    name, arguments = _call(process, thread)
-    match name:
-        case "futex":
-            return arguments[3] == 0
-        case "epoll":
-            return not 0 <= _signed(arguments[3]) < FOREVER_MS
-        case "epoll2":
-            return arguments[3] == 0
-    return name == "lock"
+class Watch:
+    """Looks at threads again and again. Some locks are waited for in short turns, and so is Python's own: of those it waits
+    who used no time on a core since the last look.
+    """
+
+    def __init__(self) -> None:
+        self._on_core: dict[tuple[int, int], int] = {}
+
+    def waits(self, process: int, thread: int) -> bool:
+        """Tell whether `thread` of `process` sleeps in a lock until somebody opens it."""
+        name, arguments = _call(process, thread)
+        if name == "lock" or (name == "futex" and arguments[3] == 0):
+            return True
+        before, now = self._on_core.get((process, thread), 0), _on_core_ns(process, thread)
+        self._on_core[process, thread] = now
+        return name == "futex" and 0 <= now - before < TURN_NS
 
 
 def idles(process: int, thread: int) -> bool:
     """Tell whether an event loop in `thread` has nothing to do now, timers apart."""
-    return _call(process, thread)[0] in ("epoll", "epoll2")
+    return _call(process, thread)[0] == "epoll"
 
 
 def _call(process: int, thread: int) -> tuple[str, list[int]]:
@@ -71,6 +66,8 @@ def runs(process: int, apart_from: set[int]) -> bool:
     return False
 
 
-def _signed(number: int) -> int:
-    number &= 0xFFFFFFFF
-    return number - (1 << 32) if number & 0x80000000 else number
+def _on_core_ns(process: int, thread: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/task/{thread}/schedstat").read_text().split()[0])
+    except (OSError, IndexError, ValueError):
+        return 0

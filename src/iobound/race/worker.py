@@ -1,7 +1,8 @@
 """A process that runs sessions of an exploration: ``python -P worker.py MODEL``, told what to do on standard input.
 
-It is run by its path, so that nothing is imported before gevent has patched it. First comes one line that says which functions with which arguments, then ``start N`` and ``where N``, each a JSON list. It
-answers on what was its standard output; what the functions print goes to standard error. It ends with its standard input.
+It is run by its path, so that nothing is imported before gevent has patched it. First comes one line that says which
+functions with which arguments, then ``start N`` and ``where N``, each a JSON list. It answers on what was its standard output;
+what the functions print goes to standard error. It ends with its standard input.
 """
 
 from __future__ import annotations

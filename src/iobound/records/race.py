@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from iobound.records.base import Record
+from iobound.records.base import Interval, Record
 
 SCHEMA = 1
 
@@ -89,8 +89,8 @@ class Execution(Record, frozen=True):
     """One schedule, carried out: `schedule` are the sessions in the order in which they were given the next step.
 
     They were begun in `order`, which matters where one then waits in Python for another one. `state` is read only where
-    something needs it. `notes` are what went on that isn't an outcome: a transaction left open,
-    a connection shared by two sessions.
+    something needs it. `faults` are wrong whatever the invariant says: a transaction left open, a connection that two
+    sessions use at once. `notes` say what else went on.
     """
 
     schedule: list[int]
@@ -98,6 +98,7 @@ class Execution(Record, frozen=True):
     outcomes: list[Outcome]
     order: list[int] = []
     state: State | None = None
+    faults: list[str] = []
     notes: list[str] = []
 
 
@@ -180,6 +181,34 @@ class Replay(Record, frozen=True):
 def endings(executions: Iterable[Execution]) -> dict[str, int]:
     """Count the calls by how they ended."""
     return dict(Counter(outcome.ending for execution in executions for outcome in execution.outcomes))
+
+
+class Fix(Record, frozen=True):
+    """A change that was tried, and what came of it.
+
+    `refused` is the database's answer where it doesn't take the rewritten statement; there is no verdict then. `throughput` is
+    that of calls which ended well, over that of the unchanged code; `retries` are those for each such call, for a call that was
+    aborted is begun anew, which the code must do itself. Both are ``None`` where the change doesn't hold.
+    """
+
+    change: str
+    verdict: Verdict | None
+    schedules: int = 0
+    violations: int = 0
+    outcomes: dict[str, int] = {}
+    refused: str | None = None
+    throughput: Interval | None = None
+    retries: float | None = None
+
+
+class Fixes(Record, frozen=True):
+    """What was tried at one level: the unchanged code, the changes, the smallest first, and what is only suggested."""
+
+    subject: Subject
+    isolation: str | None
+    before: Level
+    fixes: list[Fix]
+    suggestions: list[str]
 
 
 def letter(session: int) -> str:

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import pymysql
 from pymysql.charset import charset_by_id
-from pymysql.constants import CLIENT
 from pymysql.connections import Connection
+from pymysql.constants import CLIENT
 
 from iobound.errors import LabError, UsageError
 from iobound.lab import urls
@@ -161,9 +161,10 @@ class Database:
         )
         with link.cursor() as cursor:
             cursor.execute(self._beginning(isolation))
-        taken: socket.socket = link._sock  # type: ignore[attr-defined]
+        inside: Any = link
+        taken: socket.socket = inside._sock
         taken.settimeout(None)
-        return Upstream(taken, link.thread_id(), {}, lambda: link._force_close())  # type: ignore[attr-defined]
+        return Upstream(taken, inside.thread_id(), {}, inside._force_close)
 
     def isolate(self, conversation: Conversing, isolation: str | None) -> Request:
         """Return the request that changes the level of a session."""
@@ -214,7 +215,8 @@ def _connected(url: str, *, client_flag: int, charset: str = "utf8mb4", database
 
 def _charset(number: int) -> str:
     try:
-        return str(charset_by_id(number).name)
+        charset: Any = charset_by_id(number)
+        return str(charset.name)
     except KeyError:
         return "utf8mb4"
 

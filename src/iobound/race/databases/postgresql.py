@@ -6,7 +6,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, LiteralString, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import psycopg
@@ -74,11 +74,11 @@ class Database:
 
     def execute(self, sql: str, *parameters: Any) -> None:
         """Execute a statement."""
-        self._direct.execute(cast("LiteralString", sql), parameters or None)
+        self._direct.execute(sql, parameters or None)
 
     def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        return self._direct.execute(cast("LiteralString", sql), parameters or None).fetchall()
+        return self._direct.execute(sql, parameters or None).fetchall()
 
     def scalar(self, sql: str, *parameters: Any) -> Any:
         """Return the first column of the first row."""

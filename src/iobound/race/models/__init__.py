@@ -9,6 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
 
+from iobound.race import sources
 from iobound.race.wakeup import Wakeup
 from iobound.records.race import Model as Name
 
@@ -18,11 +19,12 @@ Call = partial[Any]
 
 @dataclass(frozen=True)
 class Ended:
-    """How a call ended: what it returned, or what it raised as one line, with all it says in its chain of causes."""
+    """How a call ended: what it returned, or what it raised as one line, with all that its chain of causes says, and where."""
 
     returned: Any = None
     raised: str | None = None
     chain: str = ""
+    source: str | None = None
 
 
 class Model(Protocol):
@@ -49,6 +51,10 @@ class Model(Protocol):
         """Return FILE:LINE of the program where the session is now, ``None`` where that isn't known."""
         ...
 
+    def in_driver(self, session: int) -> bool:
+        """Tell whether a session that waits does so inside a database driver: for a connection that another one uses."""
+        ...
+
     def close(self) -> None:
         """Stop what was started."""
         ...
@@ -73,4 +79,5 @@ def described(error: BaseException) -> Ended:
         seen.append(f"{type(cause).__name__} {getattr(cause, 'sqlite_errorname', '')} {cause!s} {cause.args!r}")
         cause = cause.__cause__ or cause.__context__
     line = " ".join(str(error).split())
-    return Ended(raised=f"{type(error).__name__}: {line}" if line else type(error).__name__, chain="\n".join(seen))
+    raised = f"{type(error).__name__}: {line}" if line else type(error).__name__
+    return Ended(raised=raised, chain="\n".join(seen), source=sources.raised(error))

@@ -55,7 +55,7 @@ class Model:
         self._loop.call_soon_threadsafe(make)
 
     def waits(self, session: int) -> bool:
-        """Tell whether the task awaits what no timer brings, while the loop has nothing to do and no other thread works for it."""
+        """Tell whether the task awaits what no timer brings, while neither the loop nor another thread works."""
         task, thread = self._tasks.get(session), self._thread.native_id
         awaited = getattr(task, "_fut_waiter", None)
         if task is None or thread is None or awaited is None or awaited.done() or _sleeps(task):
@@ -71,6 +71,12 @@ class Model:
         if frames:
             return f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}"
         return sources.innermost(sys._current_frames().get(self._thread.ident or 0))
+
+    def in_driver(self, session: int) -> bool:
+        """Look at what the task awaits."""
+        task = self._tasks.get(session)
+        frames = _frames(task.get_coro()) if task else []
+        return any(sources.is_driver(frame) for frame in frames[-2:])  # a lock's own frame may be the innermost
 
     def close(self) -> None:
         """Cancel what is left and end the loop."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from iobound.errors import Unavailable
 from iobound.race import waits
 from iobound.race.models import Call, Ended
-from iobound.race.workers import Worker
 from iobound.race.wakeup import Wakeup
+from iobound.race.workers import Worker
 
 
 class Model:
@@ -36,6 +36,10 @@ class Model:
     def source(self, session: int) -> str | None:
         """Ask the process, where the greenlet was when it gave way."""
         return self._worker.source(session)
+
+    def in_driver(self, session: int) -> bool:
+        """Not known of another process."""
+        return False
 
     def close(self) -> None:
         """End the process."""

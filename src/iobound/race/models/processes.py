@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from iobound.race import waits
 from iobound.race.models import Call, Ended
-from iobound.race.workers import Worker
 from iobound.race.wakeup import Wakeup
+from iobound.race.workers import Worker
 
 
 class Model:
@@ -15,6 +15,7 @@ class Model:
 
     def __init__(self, calls: Sequence[Call], wakeup: Wakeup) -> None:
         self.ended: dict[int, Ended] = {}
+        self._watch = waits.Watch()
         self._workers = [Worker("processes", calls, wakeup, self.ended) for _ in calls]
 
     def reset(self) -> None:
@@ -27,11 +28,15 @@ class Model:
 
     def waits(self, session: int) -> bool:
         """Ask the kernel what the main thread sleeps in."""
-        return waits.waits(self._workers[session].pid, self._workers[session].pid)
+        return self._watch.waits(self._workers[session].pid, self._workers[session].pid)
 
     def source(self, session: int) -> str | None:
         """Ask the process."""
         return self._workers[session].source(session)
+
+    def in_driver(self, session: int) -> bool:
+        """Not known of another process."""
+        return False
 
     def close(self) -> None:
         """End the processes."""

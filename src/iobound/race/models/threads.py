@@ -20,6 +20,7 @@ class Model:
         self._calls = calls
         self._wakeup = wakeup
         self._threads: dict[int, threading.Thread] = {}
+        self._watch = waits.Watch()
 
     def reset(self) -> None:
         """Begin an execution; threads of the last one that haven't ended tell nobody any more."""
@@ -43,12 +44,16 @@ class Model:
     def waits(self, session: int) -> bool:
         """Ask the kernel what the thread sleeps in."""
         thread = self._threads[session].native_id
-        return thread is not None and waits.waits(os.getpid(), thread)
+        return thread is not None and self._watch.waits(os.getpid(), thread)
 
     def source(self, session: int) -> str | None:
         """Look at the thread's stack."""
         frame = sys._current_frames().get(self._threads[session].ident or 0)
         return sources.innermost(frame)
+
+    def in_driver(self, session: int) -> bool:
+        """Look at the thread's stack."""
+        return sources.is_driver(sys._current_frames().get(self._threads[session].ident or 0))
 
     def close(self) -> None:
         """Nothing to stop."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 ROWS_KEPT = 50
 
@@ -77,6 +77,8 @@ class Conversation(Protocol):
     """One client's connection. Requests that are sent on must be told by `sent`, so that answers find them."""
 
     in_transaction: bool
+    pipelines: ClassVar[bool]
+    """Whether a client may send a request before the last one is answered."""
 
     def hello(self, backend: int) -> bytes:
         """Return what the server says before the client does."""

@@ -10,6 +10,7 @@ import struct
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from iobound.race.wire import ROWS_KEPT, ClientEvent, Goodbye, Request, Rewrite, Startup, Stream
 
@@ -56,6 +57,8 @@ class _Expected:
 
 class Conversation:
     """See `iobound.race.wire.Conversation`."""
+
+    pipelines: ClassVar[bool] = False
 
     def __init__(self, version: str) -> None:
         self.in_transaction = False

@@ -11,6 +11,7 @@ import struct
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from iobound.race.wire import ROWS_KEPT, Cancel, ClientEvent, Goodbye, Refused, Request, Rewrite, Startup, Stream
 
@@ -59,6 +60,8 @@ class _Expected:
 
 class Conversation:
     """See `iobound.race.wire.Conversation`."""
+
+    pipelines: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.in_transaction = False
@@ -146,7 +149,7 @@ class Conversation:
             case b"Q":
                 yield self._request([*self._take(), (type_, body)], sql=_string(body, 0)[0])
             case b"S" | b"H":
-                ending = [(type_, body)]
+                ending: list[tuple[bytes, bytes]] = [(type_, body)]
                 yield self._executed(ending) if self._executes else self._request([*self._take(), *ending])
             case b"d" | b"c" | b"f":
                 yield Stream(_message(type_, body))
