@@ -28,7 +28,7 @@ from iobound.records import Plan
 # what is said of the laboratory, not of the plan
 WITH_RESUME = {"resume", "as_json", "target_cores", "durable", "jitter", *options.SERVICE_OPTIONS}
 KNOWN = sorted(module.name for module in pkgutil.iter_modules(experiments.__path__))
-TOUR = ["web", "equal"]
+TOUR = ["web", "equal", "drivers", "bulk", "calls"]
 FACTORS = {field.name for field in dataclasses.fields(Choice)} - {"quick", "first_available", "settings"}
 
 
