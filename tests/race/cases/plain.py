@@ -17,9 +17,8 @@ def connect():
         return psycopg.connect(url)
     if parts.scheme == "sqlite":
         return sqlite3.connect(unquote(parts.path)[1:] if parts.path.startswith("//") else parts.path, isolation_level=None)
-    return pymysql.connect(
-        host=parts.hostname, port=parts.port, user=parts.username, password=parts.password, database=parts.path[1:]
-    )
+    where = {"host": parts.hostname, "port": parts.port, "user": parts.username, "password": parts.password}
+    return pymysql.connect(**where, database=parts.path[1:])
 
 
 @contextmanager
