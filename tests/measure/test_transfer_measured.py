@@ -176,7 +176,7 @@ def test_mariadb_counts_as_many_deadlocks(laboratory: Laboratory):
 
 
 def mariadb_deadlocks(url: str) -> int:
-    with accounts._cursor(url, "count") as cursor:
+    with accounts.cursor_of(url, "count") as cursor:
         cursor.execute("SHOW GLOBAL STATUS LIKE 'innodb_deadlocks'")
         return int(cursor.fetchone()[1])
 
