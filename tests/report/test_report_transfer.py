@@ -18,10 +18,21 @@ def summary(strategy: str, verdict: Any = "correct", database: str = "postgresql
     id_ = f"transfer/{database}/{strategy}"
     values: dict[str, Any] = {
         **dict.fromkeys(counts, 0),
-        **{"isolation": "read committed", "model": "threads", "driver": "some", "workers": 8, "processes": 1},
-        **{"python": None, "service": database, "rtt_ms": 0.0, "ran": {"driver": "some 1.0"}, "errors": {}},
-        **{"valid": verdict == "correct", "invalid_because": None if verdict == "correct" else "it doesn't add up"},
-        **{"relative": None, "relative_to": None, "transactions_per_second": Interval(estimate=900.0, low=800.0, high=1000.0)},
+        "isolation": "read committed",
+        "model": "threads",
+        "driver": "some",
+        "workers": 8,
+        "processes": 1,
+        "python": None,
+        "service": database,
+        "rtt_ms": 0.0,
+        "ran": {"driver": "some 1.0"},
+        "errors": {},
+        "valid": verdict == "correct",
+        "invalid_because": None if verdict == "correct" else "it doesn't add up",
+        "relative": None,
+        "relative_to": None,
+        "transactions_per_second": Interval(estimate=900.0, low=800.0, high=1000.0),
         **other,
     }
     return TransferSummary(id=id_, cell=id_, strategy=strategy, verdict=verdict, database=database, **values)
