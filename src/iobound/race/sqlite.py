@@ -107,7 +107,8 @@ class Patched:
             return self._real(database, timeout, *rest, **named)
         factory = named.pop("factory", sqlite3.Connection)
         state = _State(waits=timeout > 0)
-        connection = self._real(database, 0, *rest, factory=_holding(factory, self, state), **named)
+        patience = timeout if self.through and not self._abandoned else 0
+        connection = self._real(database, patience, *rest, factory=_holding(factory, self, state), **named)
         self._connections.append(connection)
         return connection
 
