@@ -44,8 +44,12 @@ class Pair:
 
 
 def script_s(sample: DriverSample) -> float:
-    """Return the seconds that the published script takes by the statements of a sample."""
-    return _script(sample.phases, lambda use: use.wall_s)
+    """Return the seconds that the published script takes by the statements of a sample, with the core to itself."""
+    return _script(sample.phases, _alone)
+
+
+def _alone(use: PhaseUse | ProfiledPhase) -> float:
+    return use.wall_s - use.runqueue_s
 
 
 def claims(results: Results) -> list[ClaimResult]:
@@ -88,7 +92,7 @@ def _local(pair: Pair) -> Iterator[ClaimResult]:
             "PyMySQL makes 501 times the function calls of MySQLdb",
             "x",
             CALLS[PYMYSQL] / CALLS[MYSQLDB],
-            Interval(estimate=many / few),
+            Interval(estimate=many / few, low=many / few, high=many / few),
             pair.pymysql,
             f"{figure(few)} and {figure(many)} here, {CALLS[MYSQLDB]:,} and {CALLS[PYMYSQL]:,} published",
         )
@@ -114,7 +118,7 @@ def _by_network(pair: Pair) -> Iterator[ClaimResult]:
             "two thirds of PyMySQL's time by network is Python (under cProfile)",
             "share",
             1 - SOCKETS_S / PROFILED_S,
-            Interval(estimate=share),
+            Interval(estimate=share, low=share, high=share),
             pair.pymysql,
             f"under cProfile it takes {bias:.1f} times as long; without, {1 - plain.estimate:.0%} isn't waiting; {over}",
         )
@@ -135,9 +139,8 @@ def _profiled(results: Results, cell: DriverCell) -> tuple[float, float] | None:
     """Return the share of its time under cProfile that isn't in sockets, and that time over that without, run queues apart."""
     for sample in results.samples[cell.id]:
         if of := sample.profiled:
-            profiled_s = _script(of, lambda use: use.wall_s - use.runqueue_s)
-            plain_s = _script(sample.phases, lambda use: use.wall_s - use.runqueue_s)
-            return 1 - _script(of, lambda use: use.sockets_s) / _script(of, lambda use: use.wall_s), profiled_s / plain_s
+            in_sockets = _script(of, lambda use: use.sockets_s) / _script(of, lambda use: use.wall_s)
+            return 1 - in_sockets, _script(of, _alone) / script_s(sample)
     return None
 
 
@@ -147,11 +150,12 @@ def _held(
     """Hold a figure against that here: it carries over to another machine about as well as within `NEAR` times."""
     if here is None:
         return _claim(claim, statement, unit, published, None, cell, "not-measured", "no round measured both")
-    low, high = (here.estimate if end is None else end for end in (here.low, here.high))
+    if here.low is None or here.high is None:
+        return _claim(claim, statement, unit, published, here, cell, "not-measured", f"one launch allows no interval; {why}")
     result: Holds
     if 1 / NEAR <= here.estimate / published <= NEAR:
         result, because = "holds", f"within {NEAR} times of it"
-    elif low <= published * NEAR and high >= published / NEAR:
+    elif here.low <= published * NEAR and here.high >= published / NEAR:
         result, because = "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it"
     else:
         result, because = "fails", "more than published" if here.estimate > published else "less than published"

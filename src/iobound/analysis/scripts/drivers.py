@@ -167,11 +167,12 @@ def _beneath(results: Results, cell: DriverCell) -> Iterator[DriverCell]:
 
 def _verdict(summaries: Sequence[DriverSummary]) -> Iterator[str]:
     """Say for each round-trip time what share of a statement's time drivers wait, of those that wait least and most."""
-    over_network = [each for each in summaries if each.rung == "driver" and each.service != "sqlite"]
-    for rtt_ms in sorted({each.rtt_ms for each in over_network}):
+    drivers = [each for each in summaries if each.rung == "driver"] or summaries
+    of_servers = [each for each in drivers if each.service != "sqlite"] or drivers
+    for rtt_ms in sorted({each.rtt_ms for each in of_servers}):
         said = []
         for phase, what in (("select", "a SELECT of 1,000 rows"), ("point", "a read of one row")):
-            of = [each for each in over_network if (each.phase, each.rtt_ms) == (phase, rtt_ms)]
+            of = [each for each in of_servers if (each.phase, each.rtt_ms) == (phase, rtt_ms)]
             of.sort(key=lambda each: each.io_bound_index.estimate)
             ends = dict.fromkeys(f"{each.io_bound_index.estimate:.0%} ({_called(each)})" for each in (of[0], of[-1]))
             said.append(f"{' to '.join(ends)} of {what}")
