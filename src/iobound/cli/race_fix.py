@@ -73,7 +73,7 @@ def show(found: Fixes) -> None:
         table.add_row(each.change, *_cells(each))
     console.print("", table, "", sep="\n")
     if any(each.throughput for each in found.fixes):
-        console.print("[dim]throughput: calls a second over those of the unchanged code, both through iobound's proxy\n")
+        console.print("[dim]throughput: calls a second over those of the unchanged code, both carried out by iobound\n")
     for suggestion in found.suggestions:
         console.print(f"other code: {suggestion}", highlight=False)
 
