@@ -216,10 +216,14 @@ class Ceiling(Record, frozen=True):
 
 
 class RelayPrice(Record, frozen=True):
-    """What the relay that injects round-trip times costs here: the delay that it adds where it is to add none, and its CPU."""
+    """What the relay that injects round-trip times costs here: the delay that it adds where it is to add none, and its CPU.
+
+    `real_time` says that it runs before everything else on its cores, as the kernel lets root do.
+    """
 
     added_us: float
     cpu_us_per_turn: float
+    real_time: bool = False
 
 
 class Environment(Record, frozen=True):

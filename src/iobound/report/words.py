@@ -320,8 +320,9 @@ def relay(environment: Environment) -> str | None:
     if price is None:
         return None
     jitter = f"; the times vary by {environment.jitter_ms:g} ms" if environment.jitter_ms else ""
+    first = ", before everything else on its cores" if price.real_time else ""
     added, cpu = number(price.added_us), number(price.cpu_us_per_turn)
-    return f"by itself it adds {added} µs and takes {cpu} µs of CPU a round trip{jitter}"
+    return f"by itself it adds {added} µs and takes {cpu} µs of CPU a round trip{first}{jitter}"
 
 
 def command(arguments: Sequence[str]) -> str:

@@ -38,8 +38,9 @@ def price(placement: Placement) -> RelayPrice:
             before_s = time.clock_gettime(clock)
             relayed_us += response_us([relayed], b"x", bool, TURNS)
             used_s += time.clock_gettime(clock) - before_s
+        real_time = os.sched_getscheduler(relay.pid) == os.SCHED_RR
     added_us = statistics.median(relayed_us) - statistics.median(direct_us)
-    return RelayPrice(added_us=added_us, cpu_us_per_turn=used_s * 1e6 / len(relayed_us))
+    return RelayPrice(added_us=added_us, cpu_us_per_turn=used_s * 1e6 / len(relayed_us), real_time=real_time)
 
 
 def _connected(port: int) -> socket.socket:

@@ -344,6 +344,8 @@ def main() -> None:
     """Forward as the order in the argument says, until ended."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with suppress(PermissionError):  # a network isn't held up by what its hosts compute
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     relay = Relay(msgspec.json.decode(sys.argv[1], type=Order))
     gc.freeze()
     relay.run()
