@@ -63,41 +63,48 @@ class _Experiment:
 
     def run(self) -> None:
         """Measure rounds until there are enough, or another one wouldn't fit into the budget; the first one is whole."""
-        started, longest = time.monotonic(), 0.0
+        self.started, longest = time.monotonic(), 0.0
         why: EndReason = "launches"
         try:
             for launch in range(self.first, self.rounds.rounds):
-                began = time.monotonic()
-                if launch > self.first and began - started + longest > self.rounds.budget_s:
+                began = self._spent_s()
+                if launch > self.first and began + longest > self.rounds.budget_s:
                     why = "budget"
                     break
-                if not self._round(launch, started):
+                if not self._round(launch):
                     break
-                longest = max(longest, time.monotonic() - began)
+                longest = max(longest, self._spent_s() - began)
         except BaseException:
-            self._end("interrupted", started)
+            self._end("interrupted")
             raise
-        self._end(why, started)
+        self._end(why)
 
-    def _end(self, why: EndReason, started: float) -> None:
-        self.session.sink(Ending(comparison=self.rounds.experiment, why=why, seconds=time.monotonic() - started))
+    def _spent_s(self) -> float:
+        return time.monotonic() - self.started
 
-    def _round(self, launch: int, started: float) -> bool:
+    def _end(self, why: EndReason) -> None:
+        self.session.sink(Ending(comparison=self.rounds.experiment, why=why, seconds=self._spent_s()))
+
+    def _round(self, launch: int) -> bool:
         """Launch every cell once and the baseline twice, in an order drawn for this round; tell whether any was measured."""
-        contenders = [(id_, False) for id_ in self.cells] + [(self.rounds.baseline, True)]
+        once = [(id_, False) for id_ in self.cells]
+        contenders = order([*once, (self.rounds.baseline, True)], 1, self.session.plan.seed, launch)
         measured = False
-        for number, (id_, control) in enumerate(order(contenders, 1, self.session.plan.seed, launch)):
+        for number, (id_, control) in enumerate(contenders):
             if id_ in self.broken:
                 continue
-            share = (launch + number / len(contenders)) / self.rounds.rounds
-            spent = (time.monotonic() - started) / self.rounds.budget_s
-            self.session.progress(f"{self.rounds.experiment}: {id_}", min(1.0, max(share, spent)))
+            spent = self._spent_s() / self.rounds.budget_s
+            before, after = ((launch + place / len(contenders)) / self.rounds.rounds for place in (number, number + 1))
+            self.session.progress(f"{self.rounds.experiment}: {id_}", min(1.0, max(spent, before)))
             turn = Turn(launch, control, self.session.plan.seed, self.session.plan.quick)
-            measured |= self._launch(self.cells[id_], turn)
+            measured |= self._launch(self.cells[id_], turn, until_s=after * self.rounds.budget_s)
         return measured
 
-    def _launch(self, cell: AnyScriptCell, turn: Turn) -> bool:
-        """Measure one launch, again while it is noisy; the cell isn't tried again in this run once it has failed."""
+    def _launch(self, cell: AnyScriptCell, turn: Turn, until_s: float) -> bool:
+        """Measure one launch, again while it is noisy and the rounds are ahead of their schedule, which gives it `until_s`.
+
+        A cell that has failed isn't tried again in this run.
+        """
         for _ in range(1 + RETRIES):
             try:
                 sample = self.measure(cell, turn, self.session.laboratory)
@@ -115,7 +122,7 @@ class _Experiment:
                 )
                 return False
             self.session.sink(sample)
-            if sample.noise.quiet:
+            if sample.noise.quiet or self._spent_s() > until_s:
                 break
         return True
 

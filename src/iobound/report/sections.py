@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from iobound.records import AnySummary, ClaimResult, Judgement
+from iobound.records import ClaimResult, Judgement
 from iobound.report import words
 from iobound.report.drawing import Figure
 
@@ -40,14 +40,9 @@ def claims(judgement: Judgement, experiment: str) -> Grid | None:
     of = [claim for claim in judgement.claims if claim.experiment == experiment]
     if not of:
         return None
-    rows = [[claim.statement, words.published(claim), _here(claim), words.outcome(claim), claim.because] for claim in of]
-    return Grid("Published, and here", ["published statement", "published", "here", "and so", "because"], rows, numbers=(1, 2))
+    rows = [[claim.statement, words.published(claim), _here(claim), words.outcome(claim)] for claim in of]
+    return Grid("Published, and here", ["published statement", "published", "here", "and so"], rows, numbers=(1, 2))
 
 
 def _here(claim: ClaimResult) -> str:
     return words.interval(claim.here, "x" if claim.unit in {"x", "ratio"} else "") if claim.here else "–"
-
-
-def rows(summaries: Sequence[AnySummary], columns: dict[str, Callable[[AnySummary], str]]) -> list[list[str]]:
-    """Return a row of text for each summary."""
-    return [[column(each) for column in columns.values()] for each in summaries]
