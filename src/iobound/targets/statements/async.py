@@ -11,8 +11,7 @@ import phases
 
 class Sql(phases.Sql):
     async def point(self, x):
-        [row] = await self.connection.execute(self.point_sql, (x,))
-        return row
+        return next(iter(await self.connection.execute(self.point_sql, (x,))), None)
 
 
 async def main():

@@ -62,7 +62,7 @@ class Sql(object):
         return self.connection.execute(SELECT)
 
     def point(self, x):
-        return self.connection.execute(self.point_sql, (x,))[0]
+        return next(iter(self.connection.execute(self.point_sql, (x,))), None)
 
     def wide(self):
         return self.connection.execute(SELECT_WIDE)
@@ -90,8 +90,12 @@ class Checks(object):
         same("wide", [list(self.touch_wide(row)) for row in rows], self.rows["wide"])
 
     def point(self, x, row):
-        """Refuse another row than that of `x`."""
-        same("point", [list(self.touch_thing(row))], [thing for thing in self.rows["select"] if thing[0] == x])
+        """Refuse another row than that of `x`, or none."""
+        same(
+            "point",
+            [] if row is None else [list(self.touch_thing(row))],
+            [thing for thing in self.rows["select"] if thing[0] == x],
+        )
 
     def counted(self, measured):
         """Refuse another number of rows than the statements of a phase return."""
