@@ -41,22 +41,27 @@ def wide(row):
 
 
 async def connect(url):
-    client = redis.asyncio.Redis.from_url(url, decode_responses=True, single_connection_client=True)
-    wides = [key async for key in client.scan_iter(TABLE.format("wide", "*"))]
-    return Things(client, wides)
+    client = redis.asyncio.Redis.from_url(url, decode_responses=True, max_connections=1)
+    raw = await client.connection_pool.get_connection()
+    await client.connection_pool.release(raw)
+    return Things(client, raw, await keys(client, "things"), await keys(client, "wide"))
+
+
+async def keys(client, table):
+    return [key async for key in client.scan_iter(TABLE.format(table, "*"))]
 
 
 class Things:
-    def __init__(self, client, wides):
-        self.client, self.things, self.wides = client, [], wides
+    def __init__(self, client, raw, there, wides):
+        self.client, self.raw, self.there, self.wides, self.inserted = client, raw, there, wides, []
 
     async def insert(self, x, y, z):
         key = TABLE.format("things", x)
         await self.client.hset(key, mapping={"x": x, "y": y, "z": z})
-        self.things.append(key)
+        self.inserted.append(key)
 
     async def select(self):
-        return [thing(row) for row in await self.read(self.things)]
+        return [thing(row) for row in await self.read(self.there + self.inserted)]
 
     async def point(self, x):
         return thing(await self.client.hgetall(TABLE.format("points", x)))
@@ -74,23 +79,22 @@ class Things:
         pass  # There is none.
 
     async def rollback(self):
-        if self.things:
-            await self.client.delete(*self.things)
-        self.things = []
+        if self.inserted:
+            await self.client.delete(*self.inserted)
+        self.inserted = []
 
     async def close(self):
         await self.client.aclose()
 
     def fileno(self):
-        return self.client.connection._writer.get_extra_info("socket").fileno()
+        return self.raw._writer.get_extra_info("socket").fileno()
 
 
 def ran(things):
-    connection = things.client.connection
-    parser = type(connection._parser).__name__
+    parser = type(things.raw._parser).__name__
     return {
         "driver": "redis-py " + redis.__version__,
         "implementation": "C" if "Hiredis" in parser else "Python",
         "parser": parser,
-        "protocol": f"RESP{connection.protocol}",
+        "protocol": f"RESP{things.raw.protocol}",
     }

@@ -36,22 +36,27 @@ def wide(row):
 
 
 def connect(url):
-    client = redis.Redis.from_url(url, decode_responses=True, single_connection_client=True)
-    wides = list(client.scan_iter(TABLE.format("wide", "*")))
-    return Things(client, wides)
+    client = redis.Redis.from_url(url, decode_responses=True, max_connections=1)
+    raw = client.connection_pool.get_connection()
+    client.connection_pool.release(raw)
+    return Things(client, raw, keys(client, "things"), keys(client, "wide"))
+
+
+def keys(client, table):
+    return list(client.scan_iter(TABLE.format(table, "*")))
 
 
 class Things:
-    def __init__(self, client, wides):
-        self.client, self.things, self.wides = client, [], wides
+    def __init__(self, client, raw, there, wides):
+        self.client, self.raw, self.there, self.wides, self.inserted = client, raw, there, wides, []
 
     def insert(self, x, y, z):
         key = TABLE.format("things", x)
         self.client.hset(key, mapping={"x": x, "y": y, "z": z})
-        self.things.append(key)
+        self.inserted.append(key)
 
     def select(self):
-        return [thing(row) for row in self.read(self.things)]
+        return [thing(row) for row in self.read(self.there + self.inserted)]
 
     def point(self, x):
         return thing(self.client.hgetall(TABLE.format("points", x)))
@@ -69,24 +74,23 @@ class Things:
         pass  # There is none.
 
     def rollback(self):
-        if self.things:
-            self.client.delete(*self.things)
-        self.things = []
+        if self.inserted:
+            self.client.delete(*self.inserted)
+        self.inserted = []
 
     def close(self):
         self.client.close()
 
     def fileno(self):
-        return self.client.connection._sock.fileno()
+        return self.raw._sock.fileno()
 
 
 def ran(things):
-    connection = things.client.connection
-    parser = type(connection._parser).__name__
+    parser = type(things.raw._parser).__name__
     return {
         "driver": "redis-py " + redis.__version__,
         "implementation": "C" if "Hiredis" in parser else "Python",
         "parser": parser,
-        "packer": type(connection._command_packer).__name__,
-        "protocol": f"RESP{connection.protocol}",
+        "packer": type(things.raw._command_packer).__name__,
+        "protocol": f"RESP{things.raw.protocol}",
     }
