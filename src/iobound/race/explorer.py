@@ -384,6 +384,9 @@ class _LevelSearch:
         exploration = self._exploration
         exploration.isolate(self._isolation)
         first = exploration.execute(Trial(Prefix(0, 0, ())).choose)
+        if first.faults:  # what broke then, such as a connection that the function keeps, may be broken from now on
+            self._take_in(first, "; ".join(first.faults), 0)
+            return False
         for session in range(len(exploration.case.functions)):
             if not any(step.session == session for step in first.steps):
                 _check_reached(session, exploration.execute(Trial(Prefix(0, 0, ())).choose, [session]))
@@ -426,20 +429,20 @@ class _LevelSearch:
         search.explored(trial)
         if trial.redundant:
             return
+        broken = "; ".join(execution.faults) or None
+        endless = any(outcome.ending == "endless" for outcome in execution.outcomes)
+        self._take_in(execution, broken or (None if endless else self._broken(execution)), prefix.preemptions)
+        self._endless += endless
+        self._progress(f"exploring at {self._isolation or 'the default level'}", min(1, self._count / self._max))
+
+    def _take_in(self, execution: Execution, reason: str | None, preemptions: int) -> None:
+        """Count an execution; keep the violation with the fewest preemptions, with what the tables hold after it."""
         self._count += 1
         self._endings.update(outcome.ending for outcome in execution.outcomes)
         self._notes.update(dict.fromkeys(execution.notes))
-        if any(outcome.ending == "endless" for outcome in execution.outcomes) and not execution.faults:
-            self._endless += 1
+        if reason is None:
             return
-        broken = "; ".join(execution.faults) or self._broken(execution)
-        if broken:
-            self._violating.append(execution.schedule)
-            self._keep(prefix.preemptions, execution, broken)
-        self._progress(f"exploring at {self._isolation or 'the default level'}", min(1, self._count / self._max))
-
-    def _keep(self, preemptions: int, execution: Execution, reason: str) -> None:
-        """Keep the violation with the fewest preemptions, with what the tables hold after it."""
+        self._violating.append(execution.schedule)
         if self._example is None or preemptions < self._example[0]:
             whole = msgspec.structs.replace(execution, state=execution.state or self._exploration.state())
             self._example = preemptions, judged(whole, reason)

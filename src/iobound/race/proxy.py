@@ -144,7 +144,7 @@ class Link:
         """Send what may be sent: set-up at once, a step when it is released and all before it is answered."""
         while self._queue:
             request = self._queue[0]
-            kind = statements.kind(request.sql) if request.sql is not None else None
+            kind = self._kind(request)
             if request.sql and "isolation" in request.sql.lower():
                 self._proxy.sets_isolation = True
             if self._head is None and request.sql is not None and kind and not self._proxy.through:
@@ -162,6 +162,12 @@ class Link:
             self._send(request.data)
             if self._sent:
                 return
+
+    def _kind(self, request: Request) -> StepKind | None:
+        """Return what kind of step a request is; to end a transaction that isn't there or has failed is none."""
+        kind = statements.kind(request.sql) if request.sql is not None else None
+        ends_nothing = kind in ("commit", "rollback") and (not self.conversation.in_transaction or self.conversation.failed)
+        return None if ends_nothing else kind
 
     def _send(self, data: bytes) -> None:
         if self.upstream:

@@ -122,7 +122,8 @@ class Database:
         for (table,) in self.rows(TABLES):
             columns = ", ".join(_name(column) for (column,) in self.rows(COLUMNS, table, table))
             for row in self.rows(f"SELECT {columns} FROM {_name(table)}") if columns else []:
-                values = ", ".join(self._direct.literal(value) for value in row)
+                with self._direct.cursor() as cursor:
+                    values = cursor.mogrify(", ".join(["%s"] * len(row)), row)
                 yield f"INSERT INTO {_name(table)} ({columns}) VALUES ({values})"
 
     def hasten(self) -> None:

@@ -77,6 +77,8 @@ class Conversation(Protocol):
     """One client's connection. Requests that are sent on must be told by `sent`, so that answers find them."""
 
     in_transaction: bool
+    failed: bool
+    """Whether the transaction has failed already, so that to end it changes nothing for others."""
     pipelines: ClassVar[bool]
     """Whether a client may send a request before the last one is answered."""
 

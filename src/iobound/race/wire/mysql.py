@@ -62,6 +62,7 @@ class Conversation:
 
     def __init__(self, version: str) -> None:
         self.in_transaction = False
+        self.failed = False  # a transaction that fails is gone, or goes on
         self._version = version
         self._rewrite: Rewrite = str
         self._from_client = bytearray()

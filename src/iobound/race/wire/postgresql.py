@@ -65,6 +65,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self.in_transaction = False
+        self.failed = False
         self._started = False
         self._minor = 0
         self._rewrite: Rewrite = str
@@ -263,6 +264,7 @@ class Conversation:
                 request.streams = True
             case b"Z":
                 self.in_transaction = body != b"I"
+                self.failed = body == b"E"
                 self._skipping = False
         if self._expected and type_ in TERMINAL[self._expected[0].type] and type_ != b"E":
             done = self._expected.popleft().request
