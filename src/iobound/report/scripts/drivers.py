@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import altair as alt
 
@@ -34,7 +35,7 @@ PARTS = {
     "wait": "var(--wait)",
 }
 STEPS = ["var(--target-cpu)", "var(--network)", "var(--workers)", "var(--database-cpu)"]
-MOST_FLAMES = 16
+ROOM = 600_000  # bytes of all flame graphs
 MOST_STACKS = 15  # in the table of a flame graph
 
 Column = Callable[[DriverSummary], str]
@@ -268,17 +269,33 @@ def _ladder_figure(of: Sequence[DriverSummary]) -> Iterator[Figure]:
     )
 
 
-def _flames(of: Sequence[DriverSummary]) -> Iterator[Figure]:
-    for each in [each for each in _ordered(of) if each.stacks][:MOST_FLAMES]:
-        colours = {function: LAYERS[layer] for function, layer in each.functions.items()}
-        frequent = sorted(each.stacks.items(), key=lambda item: -item[1])[:MOST_STACKS]
-        layers = ", ".join(f"{NAMES[share.layer]} {words.share(share.share)}" for share in each.layers)
-        yield Figure(
-            title=f"{_name(each)}: flame graph of a SELECT",
-            reading=f"{sum(each.stacks.values())} samples on a processor, callers above: {layers}.",
-            svg=flame.draw(each.stacks, colours, "var(--rest)"),
-            table=Table(["innermost function", "its caller", "samples"], [_stack(stack, count) for stack, count in frequent]),
-        )
+def _flames(of: Sequence[DriverSummary]) -> list[Figure]:
+    """Draw a flame graph for each driver, as many as there is room for in the page; the last names those left out."""
+    sampled = [each for each in _ordered(of) if each.stacks]
+    drawn: list[Figure] = []
+    room = ROOM
+    for each in sampled:
+        figure = _flame(each)
+        room -= len(figure.svg)
+        if room < 0:
+            break
+        drawn.append(figure)
+    if drawn and len(drawn) < len(sampled):
+        left_out = ", ".join(_name(each) for each in sampled[len(drawn) :])
+        drawn[-1] = replace(drawn[-1], missing=[f"{left_out}: no room in this page"])
+    return drawn
+
+
+def _flame(summary: DriverSummary) -> Figure:
+    colours = {function: LAYERS[layer] for function, layer in summary.functions.items()}
+    frequent = sorted(summary.stacks.items(), key=lambda item: -item[1])[:MOST_STACKS]
+    layers = ", ".join(f"{NAMES[share.layer]} {words.share(share.share)}" for share in summary.layers)
+    return Figure(
+        title=f"{_name(summary)}: flame graph of a SELECT",
+        reading=f"{sum(summary.stacks.values())} samples on a processor, callers above: {layers}.",
+        svg=flame.draw(summary.stacks, colours, "var(--rest)"),
+        table=Table(["innermost function", "its caller", "samples"], [_stack(stack, count) for stack, count in frequent]),
+    )
 
 
 def _stack(stack: str, count: int) -> list[str]:
