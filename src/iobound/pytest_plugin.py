@@ -72,15 +72,33 @@ class Race:
 
         marker = self._item.get_closest_marker(MARK)
         wanted: dict[str, Any] = {**(marker.kwargs if marker else {}), **options}
-        most = self._item.config.getoption("--race-max-schedules")
+        config = self._item.config
+        if config.getoption("--race-replay"):
+            return self._replay(config.getoption("--race-replay"), function, wanted)
+        most = config.getoption("--race-max-schedules")
         if most is not None:
             wanted["max_schedules"] = most
         report = race.explore(function, **wanted)
         self._keep(report)
         return report
 
+    def _replay(self, file: Path, function: Any, wanted: dict[str, Any]) -> Report:
+        """Carry out the schedule in `file` where it is one of `function`; skip the test where it isn't, or goes well now."""
+        from iobound.race import cases, replaying
+
+        yes_database = wanted.pop("yes_database", None)
+        wanted.pop("max_schedules", None)
+        wanted.pop("progress", None)
+        case = cases.combine(function, **wanted)
+        if case.name != replaying.read(file).case:
+            pytest.skip(f"{file} is a schedule of another function")
+        report = replaying.replay(file, case=case, yes_database=yes_database)
+        if report.verdict != "violated":
+            pytest.skip("this schedule goes well now; explore all without --race-replay")
+        return report
+
     def _keep(self, report: Report) -> None:
-        import msgspec
+        from iobound.race import replaying
 
         replay = report.replay()
         cache = self._item.config.cache
@@ -88,7 +106,7 @@ class Race:
             return
         name = re.sub(r"[^\w.-]+", "-", self._item.nodeid)
         file = cache.mkdir(FOLDER) / f"{name}.json"
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(replay)))
+        replaying.write(replay, file)
         self._item.add_report_section("call", "race", f"this schedule alone: pytest --race-replay {file}")
 
 

@@ -74,7 +74,7 @@ def test_ordinary():
     assert True
 """
 HOLDS = {"fixture_holds", "marked_holds", "marked_with_arguments", "marker_gives_defaults", "number_of_schedules", "ordinary"}
-VIOLATED = {"fixture_violated", "marked_violated", "case_violated", "marked_without_setup"}
+FAILED = {"fixture_violated", "marked_violated", "case_violated", "marked_without_setup"}
 
 
 def run(folder, *arguments):
@@ -101,7 +101,7 @@ def ended(output, how):
 
 def test_explorations_pass_and_fail_as_tests(output):
     assert ended(output, "PASSED") == HOLDS
-    assert ended(output, "FAILED") == VIOLATED
+    assert ended(output, "FAILED") == FAILED
 
 
 def test_a_failure_shows_the_report_and_how_to_see_it_again(output):
@@ -109,6 +109,15 @@ def test_a_failure_shows_the_report_and_how_to_see_it_again(output):
     assert "give setup=" in output
     replays = re.findall(r"pytest --race-replay (\S+)", output)
     assert any("test_marked_violated" in replay for replay in replays)
+
+
+def test_a_schedule_is_carried_out_alone_until_it_goes_well(folder, output):
+    (replay,) = {file for file in re.findall(r"pytest --race-replay (\S+)", output) if "test_case_violated" in file}
+    again = run(folder, "--race-replay", replay, "-k", "case_violated or marked_holds or ordinary").stdout
+    assert ended(again, "FAILED") == {"case_violated"}
+    assert "1 of 1" in again or "1/1" in again
+    assert ended(again, "PASSED") == {"ordinary"}
+    assert "a schedule of another function" in again
 
 
 def test_only_marked_tests_are_chosen(folder):

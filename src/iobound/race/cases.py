@@ -63,6 +63,32 @@ def case(
     return decorate
 
 
+def combine(
+    function: Function | Sequence[Function],
+    sessions: int | Sequence[Any] | None = None,
+    *,
+    setup: Setup | None = None,
+    invariant: Callable[..., Any] | None = None,
+    database: str | None = None,
+    isolation: Sequence[str] | str | None = None,
+    model: Model | None = None,
+) -> Case:
+    """Return the case of what is said here, and where it isn't of what the function's own ``@race.case`` says."""
+    described = getattr(function, ATTRIBUTE, None)
+    made: Case = build(function, sessions) if sessions is not None or described is None else described
+    described = described or made
+    return Case(
+        functions=made.functions,
+        arguments=made.arguments,
+        setup=setup if setup is not None else described.setup,
+        invariant=invariant if invariant is not None else described.invariant,
+        database=database or described.database,
+        isolation=[isolation] if isinstance(isolation, str) else isolation or described.isolation,
+        model=model or described.model,
+        name=described.name or made.name,
+    )
+
+
 def build(function: Function | Sequence[Function], sessions: int | Sequence[Any] | None) -> Case:
     """Return the case of one function in several sessions, or of a list of functions in one session each.
 

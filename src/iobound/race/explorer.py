@@ -134,24 +134,10 @@ def explore(
 
     Raises `UsageError` for what can't be explored, `LabError` where the database can't be had.
     """
-    described = getattr(function, cases.ATTRIBUTE, None)
-    made: Case = cases.build(function, sessions) if sessions is not None or described is None else described
-    described = described or made
-    return explore_case(
-        Case(
-            functions=made.functions,
-            arguments=made.arguments,
-            setup=setup if setup is not None else described.setup,
-            invariant=invariant if invariant is not None else described.invariant,
-            database=database or described.database,
-            isolation=[isolation] if isinstance(isolation, str) else isolation or described.isolation,
-            model=model or described.model,
-            name=described.name or made.name,
-        ),
-        max_schedules=max_schedules,
-        yes_database=yes_database,
-        progress=progress,
+    case = cases.combine(
+        function, sessions, setup=setup, invariant=invariant, database=database, isolation=isolation, model=model
     )
+    return explore_case(case, max_schedules=max_schedules, yes_database=yes_database, progress=progress)
 
 
 def explore_case(
