@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from iobound.analysis.sampled import Sampled
 from iobound.analysis.words import listed
@@ -118,7 +119,15 @@ def _summary(
         given_up=given_up,
         unfinished=unfinished,
         errors=dict(errors),
+        schedules=next((sample.schedules for sample in launches if sample.schedules), None),
+        unexplored=next((sample.unexplored for sample in launches if sample.unexplored), None),
     )
+
+
+def unserial(schedules: Mapping[str, str]) -> list[str]:
+    """Return the schedules whose outcome is that of none in which one transfer follows the other."""
+    serial = {outcome for schedule, outcome in schedules.items() if re.fullmatch("A+B+|B+A+", schedule)}
+    return [schedule for schedule, outcome in schedules.items() if outcome not in serial]
 
 
 def per_second(sample: TransferSample) -> float:

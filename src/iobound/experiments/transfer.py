@@ -18,6 +18,8 @@ WORKERS = 8
 ACROSS_MODELS = ("autocommit", "in-process-lock", "for-update-ordered", "begin-immediate")  # unasked: one of each kind
 ONE_MODEL = "threads"  # under which all others are measured unasked
 QUICK_DATABASE = "postgresql"  # where a quick run looks at the lock of a process under all models
+EXPLORED = ("autocommit", "for-update-ordered")  # of which all schedules are carried out under each model
+EXPLORED_QUICKLY = ("postgresql",)
 AT = {"serializable-retry": "serializable"}
 ALSO_AT = {  # beside the database's usual level, unasked
     ("postgresql", "transaction"): "repeatable read",
@@ -106,6 +108,7 @@ def _cell(choice: Choice, database: str, level: str, model: str, strategy: str, 
         driver=transfers.DRIVERS[database].get(model, "none"),
         workers=workers,
         seconds=0.25 if choice.quick else 0.5,
+        explored=strategy in EXPLORED and database in (EXPLORED_QUICKLY if choice.quick else transfers.EXPLORED_DRIVERS),
     )
 
 

@@ -22,6 +22,10 @@ LEVELS = {  # the first is what the database has unasked
 }
 """Isolation levels by database; ``snapshot isolation`` is MariaDB's repeatable read with ``innodb_snapshot_isolation``."""
 
+EXPLORED = "explored.py"
+EXPLORED_DRIVERS = {"postgresql": ("psycopg", "psycopg-async"), "mariadb": ("pymysql", "aiomysql")}
+"""Drivers for functions and for coroutines, in iobound's own environment."""
+
 STRATEGIES = (
     "autocommit",
     "in-process-lock",
@@ -58,6 +62,18 @@ def files(model: str, driver: str) -> dict[str, Path]:
     return {
         "program.py": folder / f"{model}.py",
         "driver.py": TARGETS / "drivers" / f"{driver}.py",
+        **{name: folder / name for name in SHARED},
+    }
+
+
+def explored_files(database: str, model: str) -> dict[str, Path]:
+    """Return the files of a transfer that `iobound.race` explores, `EXPLORED` among them, by their names in one folder."""
+    folder, drivers = TARGETS / "transfer", EXPLORED_DRIVERS[database]
+    tasks = model == "asyncio"
+    return {
+        EXPLORED: folder / ("explored_async.py" if tasks else "explored.py"),
+        "awaiting.py": folder / "asyncio.py",
+        "driver.py": TARGETS / "drivers" / f"{drivers[tasks]}.py",
         **{name: folder / name for name in SHARED},
     }
 

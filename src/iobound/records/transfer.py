@@ -15,6 +15,7 @@ class TransferCell(ScriptCell, frozen=True, kw_only=True, tag="transfer"):
 
     `workers` have a connection each, and transfer one unit at a time for `seconds` between `accounts` that hold `balance`
     each. `pause_ms` is how long the database sleeps between the reading and the writing of a transfer; it is 0 but in tests.
+    `explored` asks for every schedule of two transfers as well.
     """
 
     isolation: str
@@ -26,6 +27,7 @@ class TransferCell(ScriptCell, frozen=True, kw_only=True, tag="transfer"):
     accounts: int = 4
     balance: int = 20
     pause_ms: float = 0.0
+    explored: bool = False
 
 
 class TransferSample(Sample, frozen=True, tag="transfer"):
@@ -35,7 +37,9 @@ class TransferSample(Sample, frozen=True, tag="transfer"):
     first is the vault, which all others were emptied into at the end. `acknowledged` counts these transfers, `timed` those
     within `seconds`, `refused` those for which the payer hadn't enough, `contended` those during which another was between one
     of the same accounts. `aborts` counts by kind what ended a transaction, which was then tried again (`retries`) while there
-    was time, `given_up` the transfers tried in vain within one transaction, `errors` all other exceptions. `unfinished` workers still hung when they were no longer waited for.
+    was time, `given_up` the transfers tried in vain within one transaction, `errors` all other exceptions. `unfinished` workers
+    still hung when they were no longer waited for. `schedules` has the outcome of each schedule of two transfers that both
+    want the payer's only unit, where that was asked for; `unexplored` says why it couldn't be had.
     """
 
     seconds: float
@@ -50,6 +54,8 @@ class TransferSample(Sample, frozen=True, tag="transfer"):
     expected: list[int]
     aborts: dict[str, int]
     errors: dict[str, int]
+    schedules: dict[str, str] | None = None
+    unexplored: str | None = None
 
 
 class TransferSummary(ScriptSummary, frozen=True, tag="transfer"):
@@ -92,3 +98,5 @@ class TransferSummary(ScriptSummary, frozen=True, tag="transfer"):
     given_up: int
     unfinished: int
     errors: dict[str, int]
+    schedules: dict[str, str] | None = None
+    unexplored: str | None = None

@@ -10,6 +10,7 @@ from iobound.lab.environments import environment
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.scripts import Line
 from iobound.measure.rounds import Turn
+from iobound.measure.schedules import Table, explore
 from iobound.measure.watch import watch
 from iobound.records import TransferCell, TransferSample
 
@@ -64,6 +65,7 @@ def measure(cell: TransferCell, turn: Turn, laboratory: Laboratory) -> TransferS
         ran, *workers = script.lines(cell.seconds + PATIENCE_S + TIMEOUT_S)
     if len(workers) != cell.workers:
         raise LabError(f"{cell.id}: {len(workers)} of {cell.workers} workers told what they transferred")
+    schedules, unexplored = _schedules(cell, laboratory) if cell.explored and turn.launch == 0 else (None, None)
     return TransferSample(
         cell=cell.id,
         launch=turn.launch,
@@ -83,7 +85,18 @@ def measure(cell: TransferCell, turn: Turn, laboratory: Laboratory) -> TransferS
         expected=_expected(opening, workers),
         aborts=_counts(workers, "aborts"),
         errors=_counts(workers, "errors"),
+        schedules=schedules,
+        unexplored=unexplored,
     )
+
+
+def _schedules(cell: TransferCell, laboratory: Laboratory) -> tuple[Table | None, str | None]:
+    """Return the outcome of every schedule, or why it can't be had; the rest of the sample is of use without."""
+    assert cell.service
+    try:
+        return explore(laboratory, cell.service, cell.isolation, cell.model, cell.strategy), None
+    except LabError as error:
+        return None, str(error)
 
 
 def _sum(workers: list[Line], name: str) -> int:

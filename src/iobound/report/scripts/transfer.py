@@ -39,7 +39,11 @@ def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySumm
             "change of the sum of all accounts. Transfers/s: acknowledged ones. What has a fault isn't ranked, however fast.",
             "“No fault seen” is what it says: these runs met no race. `iobound race` tries every order of statements.",
         ],
-        grids=[_claims(judgement), *(_grid(database, rows) for database, rows in by_database.items())],
+        grids=[
+            _claims(judgement),
+            *(_grid(database, rows) for database, rows in by_database.items()),
+            *([_schedules(of)] if any(each.schedules for each in of) else []),
+        ],
         figures=lambda: [_figure(database, rows) for database, rows in by_database.items()],
     )
 
@@ -125,6 +129,36 @@ def _notes(of: Sequence[TransferSummary]) -> list[str]:
         f"At {_usual(of)} where nothing else is said. {of[0].workers} workers. Drivers: {words.labels(drivers)}.",
         *errors,
     ]
+
+
+def _schedules(of: Sequence[TransferSummary]) -> Grid:
+    """Return how often each outcome came of the schedules of two transfers, under each model."""
+    tables: dict[str, dict[str, dict[str, str]]] = {}
+    for each in of:
+        if each.schedules:
+            tables.setdefault(f"{each.strategy}, {DATABASES[each.database]}", {})[each.model] = each.schedules
+    rows, notes = [], []
+    for name, by_model in tables.items():
+        first = next(iter(by_model.values()))
+        counts = {model: Counter(schedules.values()) for model, schedules in by_model.items()}
+        for outcome in dict.fromkeys(outcome for schedules in by_model.values() for outcome in schedules.values()):
+            example = next((schedule for schedule, came in first.items() if came == outcome), "–")
+            rows.append([name, outcome, example, *(str(counts[m][outcome]) if m in counts else "–" for m in MODELS)])
+        alike = all(schedules == first for schedules in by_model.values())
+        notes.append(
+            f"{name}: {len(first)} schedules, {'each with the same outcome' if alike else 'not all the same'} under all."
+        )
+    return Grid(
+        title="Every schedule of two transfers: how many came to which end, under each model",
+        columns=["strategy", "A, B: payer, payee", "for example", *MODELS],
+        rows=rows,
+        numbers=range(3, 7),
+        notes=[
+            *notes,
+            "Both want the payer's only unit. A schedule is the order in which the statements of A and B reach the database; "
+            "`iobound race` carries out all of them.",
+        ],
+    )
 
 
 def _figure(database: str, of: Sequence[TransferSummary]) -> Figure:
