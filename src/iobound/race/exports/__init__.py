@@ -15,7 +15,7 @@ def known() -> list[str]:
 
 
 def render(name: str, report: Report) -> str:
-    """Return `report` in the format called `name`; raises `UsageError` where there is none, or it has no place for this report."""
+    """Return `report` in the format called `name`; raises `UsageError` where there is none, or none for this."""
     if name not in known():
         raise UsageError(nearest(name, known(), "format"))
     text: str = import_module(f"{__name__}.{name.replace('-', '_')}").render(report)
