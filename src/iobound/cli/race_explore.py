@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -13,11 +14,28 @@ import msgspec
 
 from iobound import race
 from iobound.cli.progress import Bar
-from iobound.errors import NoVerdict
-from iobound.race import cases, explorer, replaying
+from iobound.errors import NoVerdict, UsageError
+from iobound.race import cases, explorer, exports, replaying
 from iobound.records.race import Model
 
 EXIT_CODES = {"holds": 0, "violated": 1, "incomplete": NoVerdict.exit_code, "unsupported": NoVerdict.exit_code}
+
+
+class Export(click.ParamType[tuple[str, Path]]):
+    """A format and the file to write it to."""
+
+    name = "export"
+
+    def convert(
+        self, value: str | tuple[str, Path], param: click.Parameter | None, context: click.Context | None
+    ) -> tuple[str, Path]:
+        """Return both; a format that isn't there is refused before anything is explored."""
+        if isinstance(value, tuple):
+            return value
+        name, _, file = value.partition("=")
+        if name not in exports.known() or not file:
+            self.fail(f"{value!r} is no FORMAT=FILE; formats: {', '.join(exports.known())}", param, context)
+        return name, Path(file)
 
 
 @click.command(short_help="Explore a function.")
@@ -33,6 +51,10 @@ EXIT_CODES = {"holds": 0, "violated": 1, "incomplete": NoVerdict.exit_code, "uns
 @click.option(
     "--replay", "file", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the schedule that fails."
 )
+@click.option(
+    "--export", "wanted", multiple=True, type=Export(), metavar="FORMAT=FILE",
+    help=f"Also write it as {', '.join(exports.known())}; may be given several times.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     function: str,
@@ -42,6 +64,7 @@ def command(
     model: Model | None,
     max_schedules: int,
     file: Path | None,
+    wanted: tuple[tuple[str, Path], ...],
     as_json: bool,
 ) -> int:
     """Run the sessions of FILE:NAME in every interleaving of their statements and say whether the invariant always holds.
@@ -65,8 +88,20 @@ def command(
             yes_database=yes_database,
             progress=progress,
         )
+    export(report, wanted)
     show(report, file or Path(f"{function.rpartition(':')[2]}.replay.json"), as_json)
     return EXIT_CODES[report.verdict]
+
+
+def export(report: race.Report, wanted: Sequence[tuple[str, Path]]) -> None:
+    """Write the files asked for; a format with no place for this report is said and left out."""
+    for name, file in wanted:
+        try:
+            text = exports.render(name, report.record)
+        except UsageError as error:
+            click.echo(f"iobound: --export {name}={file}: {error}", err=True)
+        else:
+            file.write_text(text)
 
 
 def show(report: race.Report, file: Path, as_json: bool) -> None:

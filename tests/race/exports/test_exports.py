@@ -1,5 +1,7 @@
 import os
 import re
+import subprocess
+import sys
 from contextlib import closing
 from xml.etree import ElementTree
 
@@ -32,6 +34,11 @@ def redeem(title, lock=""):
 
 def within_limit(db):
     return db.scalar("SELECT count(*) <= 1 FROM redemption")
+
+
+@race.case(setup=reset, invariant=within_limit)
+def redeem_once():
+    redeem("it's free")
 
 
 def explored(lock):
@@ -114,3 +121,18 @@ def test_the_history_shows_that_both_wrote_what_both_had_read(violated):
 def test_what_shows_a_violation_needs_one(holds, name):
     with pytest.raises(UsageError, match="here none does"):
         exports.render(name, holds)
+
+
+def test_the_command_writes_what_is_asked_for(tmp_path):
+    names = {name: tmp_path / name for name in exports.known()}
+
+    def explore(*asked):
+        command = [sys.executable, "-m", "iobound", "race", "explore", f"{__file__}:redeem_once", *asked]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    done = explore(*(f"--export={name}={file}" for name, file in names.items()))
+    assert done.returncode == 1, done.stderr
+    assert all(file.read_text() for file in names.values())
+    refused = explore("--export=pdf=x")
+    assert refused.returncode == 2
+    assert "elle, isolation-spec, junit" in refused.stderr
