@@ -70,8 +70,8 @@ def _cells(python: str | None, chosen: Sequence[str], choice: Choice) -> Iterato
                 beneath=driver.beneath,
                 rows=ROWS,
                 inserts=_inserts(rtt_ms, choice.quick),
-                times={"select": 50, "point": 500, "wide": 50} if choice.quick else {"select": 500, "point": 2000, "wide": 200},
-                most_s=0.25 if choice.quick else 0.4,
+                times={"select": 50, "point": 300, "wide": 30} if choice.quick else {"select": 500, "point": 2000, "wide": 200},
+                most_s=0.2 if choice.quick else 0.4,
             )
 
 

@@ -63,17 +63,17 @@ class _Experiment:
 
     def run(self) -> None:
         """Measure rounds until there are enough, or another one wouldn't fit into the budget; the first one is whole."""
-        self.started, longest = time.monotonic(), 0.0
+        self.started, last = time.monotonic(), 0.0
         why: EndReason = "launches"
         try:
             for launch in range(self.first, self.rounds.rounds):
                 began = self._spent_s()
-                if launch > self.first and began + longest > self.rounds.budget_s:
+                if launch > self.first and began + last > self.rounds.budget_s:
                     why = "budget"
                     break
                 if not self._round(launch):
                     break
-                longest = max(longest, self._spent_s() - began)
+                last = self._spent_s() - began
         except BaseException:
             self._end("interrupted")
             raise

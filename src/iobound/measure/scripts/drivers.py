@@ -26,9 +26,9 @@ PURPOSE = "drivers"  # of the database, which is made anew for each launch
 TIMEOUT_S = 300.0
 POINTS = 500  # rows to read by their x, again and again
 ANSWERS = 5
-PROFILED: dict[Phase, int] = {"insert": 200, "select": 10, "point": 200, "wide": 10}
-SAMPLED_S = 1.5
-SAMPLED_QUICK_S = 0.5
+PROFILED: dict[Phase, int] = {"insert": 60, "select": 4, "point": 60, "wide": 4}
+SAMPLED_S = 1.0
+SAMPLED_QUICK_S = 0.35
 OUTER = {
     *(f"program.py:{function}" for function in ("<module>", "main", "carry_out", "repeat")),
     *(
