@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 from scipy import stats
@@ -147,3 +148,31 @@ def test_holm_keeps_the_family_wise_error(launches: int) -> None:
 def test_holm_still_finds_a_real_difference() -> None:
     draw = np.random.default_rng(1)
     assert _rejections(draw, 5, contenders=3, effect=0.7, runs=200) > 0.9
+
+
+def test_a_product_of_one_ratio_is_that_ratio() -> None:
+    pair = PairedRatio((0.1, 0.2, 0.15))
+    alone = statistics.product([pair])
+    assert msgspec.structs.astuple(alone.interval()) == pytest.approx(msgspec.structs.astuple(pair.interval()))
+    assert alone.p == pytest.approx(pair.p)
+
+
+@pytest.mark.parametrize("launches", [3, 5])
+@pytest.mark.parametrize("spreads", [(0.02, 0.02), (0.01, 0.05), (0.02,) * 8, (0.01, 0.01, 0.01, 0.1)])
+def test_the_interval_of_a_product_over_a_ratio_contains_the_truth_as_often_as_it_says(
+    launches: int, spreads: tuple[float, ...]
+) -> None:
+    draw = np.random.default_rng(launches)
+    contained = 0
+    for _ in range(1000):
+        *ratios, under = (PairedRatio(tuple(draw.normal(0.1, spread, launches))) for spread in spreads)
+        interval = statistics.product(ratios, over=[under]).interval()
+        assert interval.low and interval.high
+        contained += interval.low <= math.exp(0.1 * (len(spreads) - 2)) <= interval.high
+    assert 925 <= contained <= 985
+
+
+def test_a_product_with_a_single_launch_has_no_interval() -> None:
+    found = statistics.product([PairedRatio((0.1,)), PairedRatio((0.1, 0.2))])
+    assert found.p is None
+    assert found.interval() == Interval(estimate=pytest.approx(math.exp(0.25)))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 import msgspec
 import pytest
 from analysis_builders import cell, comparison, header, plan, trial
+from scipy import stats
 
 from iobound.analysis.judging import judge
 from iobound.records import Observation, Step, Walk, Waterfall
@@ -13,16 +18,20 @@ WOBBLE = (0.99, 1.0, 1.01)
 
 
 def fall(
-    direct: float, steps: dict[str, float], back: dict[str, float] | None = None, tool: float | None = None
+    direct: float,
+    steps: dict[str, float],
+    back: dict[str, float] | None = None,
+    tool: float | None = None,
+    wobbles: Mapping[str, Sequence[float]] = MappingProxyType({}),
 ) -> tuple[Waterfall, str]:
-    """Judge a walk whose comparisons show these ratios."""
+    """Judge a walk whose comparisons show these ratios; `wobbles` is how those of a comparison differ between launches."""
     comparisons, cells, seen = [], [], list[Observation]()
 
     def compared(name: str, ratio: float, engine: str = "iobound") -> str:
         pair = [cell(target, id_=f"{name}/{target}", engine=engine) for target in ("a", "b")]
         cells.extend(pair)
         comparisons.append(comparison(pair, name, control=False))
-        for launch, wobble in enumerate(WOBBLE):
+        for launch, wobble in enumerate(wobbles.get(name, WOBBLE)):
             seen.append(trial(pair[0], name, launch=launch, rps=100.0))
             seen.append(trial(pair[1], name, launch=launch, rps=100.0 * ratio * wobble))
         return name
@@ -55,14 +64,32 @@ def test_independent_errors_add_in_squares():
     one = fall(2.0, {"server": 2.0})[0].product
     four = fall(16.0, dict.fromkeys(("a", "b", "c", "d"), 2.0))[0].product
     assert one and one.low and one.high and four and four.low and four.high
-    assert (four.high / four.low) == pytest.approx((one.high / one.low) ** 2, rel=0.01)
+    # twice the error, but with eight degrees of freedom rather than two
+    narrower = stats.t.ppf(0.975, 8) / stats.t.ppf(0.975, 2)
+    assert math.log(four.high / four.low) == pytest.approx(2 * narrower * math.log(one.high / one.low), rel=0.01)
 
 
 def test_an_interaction_is_shown_and_named():
     found, _ = fall(3.0, {"server": 2.0, "pool": 1.0}, {"pool": 1.5, "server": 2.0})
     assert found.interaction and found.interaction.estimate == pytest.approx(1.5, rel=0.001)
     assert found.disagreeing == ["pool"]
-    assert found.named and found.named.startswith("pool is worth another ratio")
+    assert found.named == "pool is worth another ratio when it is changed at another point of the way"
+
+
+def test_a_factor_that_matters_only_beside_another_is_named_with_it():
+    # B does nothing without A: the product is the direct ratio either way, and it is the order that shows it
+    found, said = fall(3.0, {"A": 1.5, "B": 2.0}, {"B": 1.0, "A": 3.0})
+    assert found.interaction is None
+    assert set(found.disagreeing) == {"A", "B"}
+    assert "The order matters" in said
+
+
+def test_of_many_steps_some_differ_by_chance():
+    # Student's t for "a" alone: p = 0.02, one in fifty, and there are a dozen
+    many = dict.fromkeys("abcdefghijkl", 1.5)
+    wobbles = {"forwards/a": (1.0, 1.01, 1.02), "backwards/a": (1.045, 1.055, 1.03)}
+    assert fall(1.5**12, many, many, wobbles=wobbles)[0].disagreeing == []
+    assert fall(1.5, {"a": 1.5}, {"a": 1.5}, wobbles=wobbles)[0].disagreeing == ["a"]
 
 
 def test_one_that_no_order_shows_is_said_to_be_so():
@@ -82,6 +109,30 @@ def test_the_load_tool_is_the_first_factor_of_a_published_ratio():
     assert found.direct and found.direct.estimate == pytest.approx(1.5, rel=0.001)
     assert found.steps[0].factor == "load tool"
     assert found.steps[0].ratio and found.steps[0].ratio.estimate == pytest.approx(0.5, rel=0.001)
+    assert found.interaction is None
+
+
+def test_the_error_of_the_load_tool_is_no_part_of_the_interaction():
+    # it is in the direct ratio and in the product, and what one holds against the other is iobound's own
+    wild = {"tool": (0.7, 1.0, 1.4)}
+    without, _ = fall(3.0, {"server": 2.0})
+    with_tool, _ = fall(3.0, {"server": 2.0}, tool=1.5, wobbles=wild)
+    assert without.interaction
+    assert with_tool.interaction == without.interaction
+    assert with_tool.product and with_tool.product.low and with_tool.product.low < 0.9 * with_tool.product.estimate
+
+
+def test_what_the_load_tool_and_the_engine_share_in_a_launch_cancels():
+    shared = {"direct": (0.8, 1.0, 1.25), "tool": (0.8, 1.0, 1.25)}
+    tool = fall(3.0, {"server": 3.0}, tool=1.5, wobbles=shared)[0].steps[0].ratio
+    assert tool and tool.low and tool.high
+    assert tool.high / tool.low < 1.02
+
+
+def test_launches_of_which_there_is_one_tell_of_no_agreement():
+    one = dict.fromkeys(("direct", "forwards/server"), (1.0,))
+    found, _ = fall(3.0, {"server": 2.0}, wobbles=one)
+    assert found.direct and found.direct.low is None
     assert found.interaction is None
 
 

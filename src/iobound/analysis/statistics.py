@@ -86,6 +86,50 @@ def paired(contender: Mapping[int, float], baseline: Mapping[int, float]) -> Pai
     return PairedRatio(tuple(math.log(contender[n] / baseline[n]) for n in rounds))
 
 
+@dataclass(frozen=True)
+class Product:
+    """A product of independent ratios: its logarithm, the standard error of that, and how many degrees of freedom it has.
+
+    `error` is ``None`` where one of the ratios has a single launch, which tells nothing of how much launches differ.
+    """
+
+    log: float
+    error: float | None
+    freedom: float
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p-value of the test that the product is 1; ``None`` without an error."""
+        if self.error is None:
+            return None
+        if self.error == 0:
+            return 0.0 if self.log else 1.0
+        return float(2 * stats.t.sf(abs(self.log) / self.error, self.freedom))
+
+    def interval(self) -> Interval:
+        """Return the product with its 95 % interval."""
+        if self.error is None:
+            return Interval(estimate=math.exp(self.log))
+        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, self.freedom)) * self.error
+        return Interval(estimate=math.exp(self.log), low=math.exp(self.log - reach), high=math.exp(self.log + reach))
+
+
+def product(ratios: Sequence[PairedRatio], over: Sequence[PairedRatio] = ()) -> Product:
+    """Multiply independent ratios, and divide by those of `over`: on the logarithmic scale their variances add up.
+
+    Satterthwaite: An approximate distribution of estimates of variance components, Biometrics Bulletin 2 (1946): the sum of
+    variances v, each with f degrees of freedom, has (sum of v)^2 / sum of (v^2 / f) of them.
+    """
+    log = sum(float(np.mean(ratio.logs)) for ratio in ratios) - sum(float(np.mean(ratio.logs)) for ratio in over)
+    parts = [*ratios, *over]
+    if any(part.launches < 2 for part in parts):
+        return Product(log, None, 0)
+    variances = [float(np.var(part.logs, ddof=1)) / part.launches for part in parts]
+    whole = sum(variances)
+    weighted = sum(variance**2 / (part.launches - 1) for variance, part in zip(variances, parts, strict=True))
+    return Product(log, math.sqrt(whole), whole**2 / weighted if weighted else math.inf)
+
+
 def holm(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) -> list[float]:
     """Return for each test the confidence at which it is decided, so that all together err with at most `alpha`.
 

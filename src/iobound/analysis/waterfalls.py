@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from iobound.analysis import statistics
+from iobound.analysis.launches import METRIC, means
 from iobound.analysis.results import OWN, Results
-from iobound.analysis.words import estimated
-from iobound.records import BoundBy, Interval, Ratio, Step, StepRatio, Walk, Waterfall
+from iobound.analysis.statistics import PairedRatio, Product
+from iobound.analysis.words import bound_by, estimated, listed
+from iobound.records import BoundBy, Interval, Step, StepRatio, Walk, Waterfall
 
 TOOL, COLOUR = "load tool", "sync or async"
 MOST = 3  # steps that the sentence tells of
@@ -17,35 +21,35 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
     """Judge a walk by the ratios of its comparisons.
 
     With the publication's load tool, `direct` is the ratio that it shows, and the first step what the tool makes of the ratio:
-    that ratio over the one that iobound's engine finds between the same two ends.
+    that ratio over the one that iobound's engine finds between the same two ends, in the same launches.
     """
-    found = {ratio.comparison: ratio for ratio in results.ratios}
-    steps = [_step(step, found, results) for step in walk.forwards]
-    back = [_step(step, found, results) for step in walk.backwards]
-    direct = _ratio(walk.direct, found)
+    measured = _Measured(walk, results)
+    steps = [measured.step(step) for step in walk.forwards]
+    back = [measured.step(step) for step in walk.backwards]
+    factors = [measured.pair(step.comparison) for step in walk.forwards]
+    own, shown = measured.pair(walk.direct), walk.tool or walk.direct
+    # The tool's ratio is in the direct one and in the product: its error cancels, and what is left are the two of our engine.
+    interaction = _product([own], over=factors)
     if walk.tool:
-        by_tool = _ratio(walk.tool, found)
-        first = StepRatio(
-            factor=TOOL,
-            before=OWN,
-            after=walk.tool.rpartition("/")[2],
-            ratio=_over(by_tool, direct),
-            bound_by=_bounds(walk.tool, results),
-        )
-        steps, back, direct = [first, *steps], [first, *back] if back else [], by_tool
-    product = _product([step.ratio for step in steps])
-    interaction = _over(direct, product)
-    disagreeing = _disagreeing(steps, back)
+        tool = statistics.paired(measured.by_launch(walk.tool), measured.by_launch(walk.direct))
+        factors = [tool, *factors]
+        first = measured.step(Step(factor=TOOL, before=OWN, after=walk.tool.rpartition("/")[2], comparison=walk.tool), tool)
+        steps, back = [first, *steps], [first, *back] if back else []
+    product = _product(factors)
+    disagreeing = measured.disagreeing()
+    off = interaction is not None and interaction.p is not None and interaction.p < 1 - statistics.CONFIDENCE
     return Waterfall(
         id=walk.id,
         first=walk.first,
         last=walk.last,
         workload=walk.workload,
-        direct=direct,
+        direct=_interval(measured.pair(shown)),
+        bound_by=measured.bounds(shown),
+        reason=measured.reason(shown),
         steps=steps,
-        product=product,
-        interaction=interaction if interaction and not _contains(interaction, 1) else None,
-        named=_named(disagreeing) if interaction and not _contains(interaction, 1) else None,
+        product=product.interval() if product else None,
+        interaction=interaction.interval() if interaction and off else None,
+        named=_named(disagreeing, off),
         backwards=back,
         disagreeing=disagreeing,
         notes=walk.notes,
@@ -53,86 +57,107 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
 
 
 def sentence(fall: Waterfall) -> str:
-    """Say in a line what the ratio is, and what its three largest steps are."""
+    """Say in a line what the ratio is and what bound the two, what its largest steps are, and whether their order matters."""
     if fall.direct is None:
-        return f"{fall.last} against {fall.first}: nothing was measured."
-    known = [step for step in fall.steps if step.ratio]
-    largest = sorted(known, key=lambda step: -abs(math.log(step.ratio.estimate if step.ratio else 1.0)))[:MOST]
-    made = "; ".join(f"{step.factor} ({step.before} to {step.after}) {estimated(step.ratio)}" for step in largest if step.ratio)
-    swap = next((step for step in known if step.factor == COLOUR and step not in largest), None)
-    last = f"; {COLOUR} itself {estimated(swap.ratio)}" if swap and swap.ratio else ""
-    return f"{fall.last} has {estimated(fall.direct)} the throughput of {fall.first} ({fall.workload}). Of that: {made}{last}."
-
-
-def _step(step: Step, found: Mapping[str, Ratio], results: Results) -> StepRatio:
-    ratio = found.get(step.comparison)
-    reason = ratio.reason if ratio and ratio.verdict == "not-ranked" else None if ratio else "it wasn't measured"
-    return StepRatio(
-        factor=step.factor,
-        before=step.before,
-        after=step.after,
-        ratio=_ratio(step.comparison, found),
-        bound_by=_bounds(step.comparison, results),
-        reason=reason,
+        return f"{fall.last} against {fall.first} ({fall.workload}): nothing can be told, {fall.reason}."
+    by = f", by {fall.steps[0].after}" if fall.steps[0].factor == TOOL else ""
+    bounds = listed([bound_by(bound) for bound in dict.fromkeys(fall.bound_by) if bound])
+    whole = (
+        f"{fall.last} has {estimated(fall.direct, 'x')} the throughput of {fall.first} ({fall.workload}{by}"
+        f"{f'; {bounds}' if bounds else ''})"
     )
+    known = {step.comparison: step.ratio for step in fall.steps if step.ratio}
+    largest = sorted(known, key=lambda comparison: -abs(math.log(known[comparison].estimate)))[:MOST]
+    told = [step for step in fall.steps if step.comparison in known and (step.comparison in largest or step.factor == COLOUR)]
+    made = [f"{step.factor} ({step.before} to {step.after}) {estimated(known[step.comparison], 'x')}" for step in told]
+    of_that = [f"Of that: {'; '.join(made)}."] if made else []
+    order = [f"The order matters: {fall.named}."] if fall.disagreeing else []
+    return " ".join([f"{whole}.", *of_that, *order])
 
 
-def _bounds(comparison: str, results: Results) -> list[BoundBy | None]:
-    """Return what bound the cells of a comparison, in the order of the plan."""
-    return [cell.bound_by for cell in results.cells if cell.comparison == comparison]
+class _Measured:
+    """What was measured of the steps of a walk."""
+
+    def __init__(self, walk: Walk, results: Results) -> None:
+        self.walk, self.results = walk, results
+        self.comparisons = {comparison.id: comparison for comparison in results.header.plan.comparisons}
+        self.ratios = {ratio.comparison: ratio for ratio in results.ratios}
+
+    def step(self, step: Step, pair: PairedRatio | None = None) -> StepRatio:
+        """Return what a step is worth: `pair`, or what its comparison measured."""
+        return StepRatio(
+            factor=step.factor,
+            before=step.before,
+            after=step.after,
+            comparison=step.comparison,
+            ratio=_interval(pair or self.pair(step.comparison)),
+            bound_by=self.bounds(step.comparison),
+            reason=self.reason(step.comparison),
+        )
+
+    def by_launch(self, comparison: str) -> dict[int, float]:
+        """Return the throughput after a step over that before it in each launch that measured both."""
+        before, after = self._means(comparison)
+        return {number: after[number] / before[number] for number in before.keys() & after.keys() if before[number]}
+
+    def pair(self, comparison: str) -> PairedRatio | None:
+        """Return the throughput after a step over that before it."""
+        before, after = self._means(comparison)
+        return statistics.paired(after, before)
+
+    def _means(self, comparison: str) -> tuple[Mapping[int, float], Mapping[int, float]]:
+        if comparison not in self.comparisons:
+            return {}, {}
+        ends = self.comparisons[comparison].cells
+        before, after = (means(self.results.observed.launches(comparison, cell), METRIC["capacity"]) for cell in ends)
+        return before, after
+
+    def bounds(self, comparison: str) -> list[BoundBy | None]:
+        """Return what bound the cells of a comparison, in the order of the plan."""
+        return [cell.bound_by for cell in self.results.cells if cell.comparison == comparison]
+
+    def reason(self, comparison: str) -> str | None:
+        """Return why a ratio means little, ``None`` where it does mean something."""
+        ratio = self.ratios.get(comparison)
+        return "it wasn't measured" if ratio is None else ratio.reason if ratio.verdict == "not-ranked" else None
+
+    def disagreeing(self) -> list[str]:
+        """Return the steps that are worth another ratio in the other order, beyond what chance makes of so many (Holm), the
+        most different first.
+        """
+        often = Counter(step.factor for step in self.walk.forwards)
+        back = {(step.factor, step.before, step.after): step for step in self.walk.backwards}
+        gaps = {}
+        for step in self.walk.forwards:
+            other = back.get((step.factor, step.before, step.after))
+            if other is not None and other.comparison != step.comparison:
+                gap = _product([self.pair(other.comparison)], over=[self.pair(step.comparison)])
+                if gap is not None and gap.p is not None:
+                    name = step.factor if often[step.factor] == 1 else f"{step.factor} ({step.before} to {step.after})"
+                    gaps[name] = (gap, gap.p)
+        confidences = statistics.holm([p for _, p in gaps.values()])
+        apart = {
+            name: abs(gap.log)
+            for (name, (gap, p)), confidence in zip(gaps.items(), confidences, strict=True)
+            if p < 1 - confidence
+        }
+        return sorted(apart, key=lambda name: -apart[name])
 
 
-def _ratio(comparison: str, found: Mapping[str, Ratio]) -> Interval | None:
-    ratio = found.get(comparison)
-    return ratio.ratio if ratio else None
+def _interval(pair: PairedRatio | None) -> Interval | None:
+    return pair.interval() if pair else None
 
 
-def _reach(interval: Interval) -> float | None:
-    """Return half the width of an interval of a ratio, on the logarithmic scale on which it is symmetric."""
-    if interval.low is None or interval.high is None or interval.low <= 0:
+def _product(ratios: Sequence[PairedRatio | None], over: Sequence[PairedRatio | None] = ()) -> Product | None:
+    """Return a product of ratios, ``None`` where there is none, or one that wasn't measured."""
+    known, under = ([ratio for ratio in some if ratio is not None] for some in (ratios, over))
+    if not known or len(known) < len(ratios) or len(under) < len(over):
         return None
-    return math.log(interval.high / interval.low) / 2
+    return statistics.product(known, under)
 
 
-def _combined(logarithm: float, parts: Sequence[Interval]) -> Interval:
-    """Return a ratio whose logarithm is a sum of those of independent `parts`: their variances add up."""
-    reaches = [_reach(part) for part in parts]
-    if any(reach is None for reach in reaches):
-        return Interval(estimate=math.exp(logarithm))
-    reach = math.sqrt(sum(reach * reach for reach in reaches if reach is not None))
-    return Interval(estimate=math.exp(logarithm), low=math.exp(logarithm - reach), high=math.exp(logarithm + reach))
-
-
-def _product(ratios: Sequence[Interval | None]) -> Interval | None:
-    known = [ratio for ratio in ratios if ratio is not None]
-    if not known or len(known) < len(ratios):
-        return None
-    return _combined(sum(math.log(ratio.estimate) for ratio in known), known)
-
-
-def _over(one: Interval | None, other: Interval | None) -> Interval | None:
-    if one is None or other is None:
-        return None
-    return _combined(math.log(one.estimate / other.estimate), [one, other])
-
-
-def _contains(interval: Interval, value: float) -> bool:
-    return interval.low is None or interval.high is None or interval.low <= value <= interval.high
-
-
-def _disagreeing(steps: Sequence[StepRatio], back: Sequence[StepRatio]) -> list[str]:
-    """Return the factors that are worth different ratios in the two orders, beyond the intervals, the most different first."""
-    apart: dict[str, float] = {}
-    for one in steps:
-        others = [step for step in back if (step.factor, step.before, step.after) == (one.factor, one.before, one.after)]
-        for other in others:
-            gap = _over(one.ratio, other.ratio)
-            if gap and not _contains(gap, 1):
-                apart[one.factor] = abs(math.log(gap.estimate))
-    return sorted(apart, key=lambda factor: -apart[factor])
-
-
-def _named(disagreeing: Sequence[str]) -> str:
-    if not disagreeing:
-        return "no single factor shows it: the steps miss it together"
-    return f"{disagreeing[0]} is worth another ratio when it is changed at another point of the way"
+def _named(disagreeing: Sequence[str], off: bool) -> str | None:
+    if disagreeing:
+        is_worth = "is worth another ratio when it is" if len(disagreeing) == 1 else "are worth other ratios when they are"
+        return f"{listed(disagreeing)} {is_worth} changed at another point of the way"
+    return "no single factor shows it: the steps miss it together" if off else None

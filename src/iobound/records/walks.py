@@ -36,7 +36,7 @@ class Walk(Record, frozen=True):
 
 
 class StepRatio(Record, frozen=True):
-    """What a step is worth: the throughput after it over that before it.
+    """What a step is worth: the throughput after it over that before it, as `comparison` measured it.
 
     `bound_by` says what bound the two throughputs, `reason` why the ratio means little, if it does.
     """
@@ -44,6 +44,7 @@ class StepRatio(Record, frozen=True):
     factor: str
     before: str = msgspec.field(name="from")
     after: str = msgspec.field(name="to")
+    comparison: str
     ratio: Interval | None
     bound_by: list[BoundBy | None]
     reason: str | None = None
@@ -52,9 +53,10 @@ class StepRatio(Record, frozen=True):
 class Waterfall(Record, frozen=True):
     """What the ratio of two targets is made of.
 
-    `direct` is the ratio as measured between the two, `product` that of the steps. `interaction` is direct over product, and
-    ``None`` where the two agree within their intervals; `named` says between what it lies. `backwards` are the steps in the
-    opposite order, `disagreeing` the factors that are worth another ratio there, beyond the intervals.
+    `direct` is the ratio as measured between the two, `bound_by` what bound them, `reason` why it means little, if it does;
+    `product` is that of the steps. `interaction` is direct over product, and ``None`` where the two agree within their
+    intervals. `backwards` are the steps in the opposite order, `disagreeing` those that are worth another ratio there, beyond
+    the intervals. `named` says of an interaction, and of steps that disagree, where it lies.
     """
 
     id: str
@@ -62,6 +64,8 @@ class Waterfall(Record, frozen=True):
     last: str
     workload: str
     direct: Interval | None
+    bound_by: list[BoundBy | None]
+    reason: str | None
     steps: list[StepRatio]
     product: Interval | None
     interaction: Interval | None
