@@ -41,9 +41,10 @@ def calls(line: bytes) -> list[Callable[[], Any]]:
 
 
 def carry_out(session: int, call: Callable[[], Any]) -> None:
-    """Run one call and tell how it ended."""
+    """Run one call; tell that it begins and how it ended."""
     from iobound.race.models import described, resolved
 
+    answer("begun", session)
     try:
         answer("ended", session, resolved(call()), None, "")
     except BaseException as error:

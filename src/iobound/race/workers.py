@@ -30,6 +30,7 @@ class Worker:
         self._wakeup = wakeup
         self._buffer = b""
         self._where: dict[int, str | None] = {}
+        self._begun: set[int] = set()
         self._process = subprocess.Popen(
             [sys.executable, "-P", worker.__file__, model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
@@ -47,7 +48,12 @@ class Worker:
     def start(self, session: int) -> None:
         """Let a call begin."""
         self._await_ready()
+        self._begun.discard(session)
         self._write(["start", session])
+
+    def begun(self, session: int) -> bool:
+        """Tell whether a call has begun: before, the process sleeps since it hasn't been told yet."""
+        return session in self._begun
 
     def source(self, session: int) -> str | None:
         """Ask where a call is."""
@@ -92,6 +98,8 @@ class Worker:
             what, *words = json.loads(line)
             if what == "ready":
                 self._ready = True
+            elif what == "begun":
+                self._begun.add(words[0])
             elif what == "where":
                 self._where[words[0]] = words[1]
             else:

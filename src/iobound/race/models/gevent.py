@@ -31,7 +31,7 @@ class Model:
 
     def waits(self, session: int) -> bool:
         """Tell whether the hub has nothing to do."""
-        return waits.idles(self._worker.pid, self._worker.pid)
+        return self._worker.begun(session) and waits.idles(self._worker.pid, self._worker.pid)
 
     def source(self, session: int) -> str | None:
         """Ask the process, where the greenlet was when it gave way."""

@@ -28,7 +28,8 @@ class Model:
 
     def waits(self, session: int) -> bool:
         """Ask the kernel what the main thread sleeps in."""
-        return self._watch.waits(self._workers[session].pid, self._workers[session].pid)
+        worker = self._workers[session]
+        return worker.begun(session) and self._watch.waits(worker.pid, worker.pid)
 
     def source(self, session: int) -> str | None:
         """Ask the process."""
