@@ -36,6 +36,17 @@ def test_the_published_models_by_default_and_more_of_them_when_it_is_not_quick()
     assert len({cell.id for cell in whole}) == len(whole)
 
 
+def test_threads_are_measured_on_a_free_threaded_interpreter_where_there_is_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bulk.interpreters, "missing", lambda asked: None if asked == "3.13t" else "not here")
+    free = [cell for cell in cells(quick=False) if cell.python]
+    assert [(cell.python, cell.model, cell.driver, cell.connections) for cell in free] == [
+        ("3.13t", "threads", "psycopg", 15), ("3.13t", "threads", "psycopg", 120),
+    ]  # fmt: skip
+    assert not [cell for cell in cells(quick=False, models=["threads/psycopg"]) if cell.python]
+    monkeypatch.setattr(bulk.interpreters, "missing", lambda asked: "not here")
+    assert not [cell for cell in cells(quick=False) if cell.python]
+
+
 def test_the_budgets_and_rounds():
     assert (plan().budget_s, plan().rounds) == (30, 3)
     assert (plan(quick=False).budget_s, plan(quick=False).rounds) == (90, 5)

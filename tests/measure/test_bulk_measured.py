@@ -54,6 +54,8 @@ def test_a_round_trip_time_slows_every_statement_down(laboratory):
     away = bulk.measure(cell(rtt=[rtt_ms], lines=lines, connections=[1]), TURN, laboratory)
     _, data = away.phases
     assert data.wall_s >= 224 * lines * rtt_ms / 1e3
+    assert 0 <= data.round_trips - 224 * lines <= 1  # the farewell is one, where it is quicker than reading
+    assert data.relay_s > 0
 
 
 def test_what_is_not_there_as_it_should_be_has_no_sample():

@@ -49,6 +49,7 @@ def summary(asked: str, connections: int = 10, phase: str = "data", **other: Any
         "retried": 0,
         "waits": {"Client:ClientRead": 8.0, "running": 1.5, "LWLock:WALWrite": 0.5},
         "window_rows_per_second": None,
+        "round_trips_per_row": None,
         "bad_lines": [],
         **other,
     }

@@ -96,6 +96,7 @@ def _summary(sampled: Loads, cell: BulkCell, phase: Phase) -> BulkSummary:
         retried=sum(each.retried for each in phases),
         waits=_waits(phases),
         window_rows_per_second=sampled.mean(cell.id, lambda sample: phase_of(phase)(sample).window_rows_per_second),
+        round_trips_per_row=_round_trips(phases),
         bad_lines=samples[-1].bad_lines,
     )
 
@@ -154,6 +155,7 @@ def _evidence(environment: Environment, cell: BulkCell, samples: Sequence[BulkSa
     seconds, rows = sum(each.wall_s for each in phases), sum(each.rows for each in phases)
     waits = _waits(phases)
     database = [each.database_s for each in phases if each.database_s is not None]
+    relay = [each.relay_s for each in phases if each.relay_s is not None]
     looked = any(each.waits is not None for each in phases)
     services = {service.name: service for service in environment.services}
     return Evidence(
@@ -165,6 +167,7 @@ def _evidence(environment: Environment, cell: BulkCell, samples: Sequence[BulkSa
         target_cpu=sum(each.user_s + each.system_s for each in phases) / seconds,
         target_cores=samples[-1].target_cores,
         target_processes=None if (samples[-1].ran.get("gil") == "off") else samples[-1].processes,
+        together=len(environment.other_cores) == 1,
         target_shares=bool(set(environment.target_cores) & set(environment.other_cores)),
         database_cpu=sum(database) / seconds if len(database) == len(phases) else None,
         database_cores=len(environment.other_cores),
@@ -174,7 +177,15 @@ def _evidence(environment: Environment, cell: BulkCell, samples: Sequence[BulkSa
         statements_per_request=_statements(cell, phases[0], samples[0]),
         ping_us=services[cell.service].ping_us if cell.service in services else None,
         rtt_ms=cell.rtt_ms,
+        round_trips_per_request=_round_trips(phases),
+        relay_cpu=sum(relay) / seconds if relay else None,
     )
+
+
+def _round_trips(phases: Sequence[BulkPhase]) -> float | None:
+    """Return the round trips a row that a relay counted; ``None`` without one."""
+    counted = [each for each in phases if each.round_trips is not None]
+    return sum(each.round_trips or 0 for each in counted) / sum(each.rows for each in counted) if counted else None
 
 
 def _statements(cell: BulkCell, phase: BulkPhase, sample: BulkSample) -> float | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from iobound.errors import UsageError
-from iobound.lab import loaders
+from iobound.lab import interpreters, loaders
 from iobound.lab.census import data
 from iobound.planning import Choice, Question
 from iobound.records import BulkCell, Rounds
@@ -33,8 +35,10 @@ QUICK_MODELS = {
     "postgresql": ["threads/psycopg2", "gevent/psycopg2", "asyncio/aiopg", "asyncio/asyncpg", "asyncio/psycopg"],
     "mariadb": ["threads/pymysql", "threads/mysqlclient", "gevent/pymysql", "asyncio/aiomysql", "asyncio/asyncmy"],
 }
+MODERN_THREADS = "threads/psycopg"  # measured on a free-threaded interpreter too, unasked, where there is one
+FREE_THREADED = ("3.14t", "3.13t")
 MODELS = {
-    "postgresql": [*QUICK_MODELS["postgresql"], "asyncio-uvloop/asyncpg", "processes/psycopg2"],
+    "postgresql": [*QUICK_MODELS["postgresql"], MODERN_THREADS, "asyncio-uvloop/asyncpg", "processes/psycopg2"],
     "mariadb": [*QUICK_MODELS["mariadb"], "asyncio-uvloop/asyncmy", "processes/pymysql"],
 }
 
@@ -59,6 +63,10 @@ def plan(choice: Choice) -> Question:
         for feeder in choice.feeder or (PRELOADED if lines <= PRELOADED_LINES else STREAMING)
         for asked in models
     ]
+    if MODERN_THREADS in models and not (choice.models or choice.python):
+        free = next((python for python in FREE_THREADED if interpreters.missing(python) is None), None)
+        threads = [cell for cell in cells if f"{cell.model}/{cell.driver}" == MODERN_THREADS]
+        cells += [structs.replace(cell, id=f"{cell.id}/python{free}", python=free) for cell in threads if free]
     return Question(
         scripts=[
             Rounds(

@@ -40,7 +40,8 @@ class BulkPhase(Record, frozen=True):
     database's (``None`` where they aren't ours to see). `empty_s` is how long workers found the queue empty, summed over them;
     `retried` counts lines that were loaded again since their connection was lost. `waits` are the mean numbers of sessions by
     what they waited for in the database, as it calls it, ``None`` where the phase was over before one could look.
-    `window_rows_per_second` is the rate as the published suite gave it.
+    `window_rows_per_second` is the rate as the published suite gave it, of its feeder only. `relay_s` and `round_trips` are the
+    CPU and the count of the relay, where there is one.
     """
 
     phase: Phase
@@ -55,6 +56,8 @@ class BulkPhase(Record, frozen=True):
     retried: int
     waits: dict[str, float] | None
     window_rows_per_second: float | None = None
+    relay_s: float | None = None
+    round_trips: int | None = None
 
 
 class BulkSample(Sample, frozen=True, tag="bulk"):
@@ -108,4 +111,5 @@ class BulkSummary(ScriptSummary, frozen=True, tag="bulk"):
     retried: int
     waits: dict[str, float]
     window_rows_per_second: Interval | None
+    round_trips_per_row: float | None
     bad_lines: list[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from iobound.lab.census import data
 from iobound.lab.census.data import Contents, Load
 from iobound.lab.census.tables import Tables
 from iobound.lab.laboratory import Laboratory
+from iobound.lab.network.relay import Relay
 from iobound.lab.probes import cpu
+from iobound.lab.probes.cpu import CpuTimes
 from iobound.lab.probes.waits import WaitProbe
 from iobound.lab.scripts import Line
 from iobound.lab.service import Service
@@ -55,6 +58,7 @@ def measure(cell: BulkCell, turn: Turn, laboratory: Laboratory) -> BulkSample:
         f"bulk on {service.name}", lambda: Tables(service.name, service.scratch("bulk"), load.census.matrices)
     )
     tables.empty()
+    relay = laboratory.relay(tables.url, cell.rtt_ms) if cell.rtt_ms else None
     with ExitStack() as running:
         watched = running.enter_context(watch(laboratory, service))
         waits = running.enter_context(WaitProbe(tables.waits))
@@ -63,12 +67,12 @@ def measure(cell: BulkCell, turn: Turn, laboratory: Laboratory) -> BulkSample:
                 cell.id,
                 loaders.files(loader, driver),
                 environment,
-                _job(cell, load, laboratory.over(tables.url, cell.rtt_ms), laboratory.placement.others),
+                _job(cell, load, relay.url(tables.url) if relay else tables.url, laboratory.placement.others),
                 cpus=laboratory.placement.target,
             )
         )
         timeout_s = TIMEOUT_S + load.expected.rows * (TIMEOUT_A_ROW_S + cell.rtt_ms / 1e3)
-        lines = [*_followed(cell, script.lines(timeout_s), service, waits)]
+        lines = [*_followed(cell, script.lines(timeout_s), service, relay, waits)]
     ran = next(line["ready"] for line in lines if "ready" in line)
     phases = [line["phase"] for line in lines if "phase" in line]
     check(load.expected, tables.contents(), {phase.phase: phase.rows for phase in phases})
@@ -116,12 +120,27 @@ def _job(cell: BulkCell, load: Load, url: str, feeder_cpus: list[int]) -> dict[s
     }
 
 
-def _followed(cell: BulkCell, lines: Iterator[Line], service: Service, waits: WaitProbe) -> Iterator[Line]:
-    """Yield what a program prints, its phases as records: while it pauses between them, the CPU of the service is read."""
-    roots = service.pids()
-    used = cpu.read(roots or [])
+@dataclass(frozen=True)
+class Reading:
+    """CPU seconds of the service and of the relay so far, and the round trips that it counted; ``None`` of what isn't there."""
+
+    service: CpuTimes | None
+    relay: CpuTimes | None
+    round_trips: int | None
+
+    @classmethod
+    def now(cls, service: Service, relay: Relay | None) -> Reading:
+        """Read."""
+        roots = service.pids()
+        used = None if roots is None else cpu.read(roots)
+        return cls(used, cpu.read([relay.root]), relay.turns()) if relay else cls(used, None, None)
+
+
+def _followed(cell: BulkCell, lines: Iterator[Line], service: Service, relay: Relay | None, waits: WaitProbe) -> Iterator[Line]:
+    """Yield what a program prints, its phases as records: while it pauses between them, counters are read."""
+    before = Reading.now(service, relay)
     for line in lines:
-        now, ended = cpu.read(roots or []), time.monotonic()
+        ended, now = time.monotonic(), Reading.now(service, relay)
         if "refused" in line:
             raise LabError(
                 f"{service.name} refused {line['refused']}; where it says too many, ask for fewer than {cell.connections} "
@@ -130,15 +149,14 @@ def _followed(cell: BulkCell, lines: Iterator[Line], service: Service, waits: Wa
         if "lacks" in line:
             raise Unavailable(f"{cell.driver} has no {line['lacks']}; leave it out of --statements")
         if "phase" in line:
-            database_s = None if roots is None else sum(now.since(used))
             seen = waits.between(ended - line["wall_s"], ended)
-            yield {**line, "phase": _phase(line, database_s, seen)}
+            yield {**line, "phase": _phase(line, before, now, seen)}
         else:
             yield line
-        used = now
+        before = now
 
 
-def _phase(line: Line, database_s: float | None, waits: dict[str, float] | None) -> BulkPhase:
+def _phase(line: Line, before: Reading, now: Reading, waits: dict[str, float] | None) -> BulkPhase:
     """Return a phase; raises `BadAnswer` for lines that aren't loaded, `LabError` where the database is gone."""
     rows = line["rows"]
     if line["gone"]:
@@ -161,14 +179,20 @@ def _phase(line: Line, database_s: float | None, waits: dict[str, float] | None)
         wall_s=line["wall_s"],
         user_s=line["user_s"],
         system_s=line["system_s"],
-        database_s=database_s,
+        database_s=_used_s(before.service, now.service),
         rows_least=min(rows),
         rows_most=max(rows),
         empty_s=line["empty_s"],
         retried=line["retried"],
         waits=waits,
         window_rows_per_second=line.get("window_rows_per_second"),
+        relay_s=_used_s(before.relay, now.relay),
+        round_trips=None if now.round_trips is None or before.round_trips is None else now.round_trips - before.round_trips,
     )
+
+
+def _used_s(before: CpuTimes | None, now: CpuTimes | None) -> float | None:
+    return None if before is None or now is None else sum(now.since(before))
 
 
 def check(expected: Contents, found: Contents, said: dict[str, int]) -> None:
