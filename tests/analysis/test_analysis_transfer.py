@@ -9,6 +9,7 @@ from analysis_builders import NOISY, QUIET, header, plan
 
 from iobound.analysis.sampled import Judged
 from iobound.analysis.scripts import transfer
+from iobound.analysis.transfers import unserial
 from iobound.records import Failure, Observation, Rounds, TransferCell, TransferSample, TransferSummary
 
 FINE, LOST = [40, 0, 0], [39, 0, 0]
@@ -225,3 +226,43 @@ def test_a_run_without_a_launch_says_so():
     failure = Failure(cell=of.id, comparison="transfer", launch=0, stage="measure", reason="no")
     judgement = transfer.judge(header(plan([], [])), rounds, [failure])
     assert (judgement.verdict, list(judgement.summaries)) == ("No transfer was measured.", [])
+
+
+# --- every schedule -------------------------------------------------------------------------------------------------
+
+TABLE = {"AABB": "paid, refused", "BBAA": "refused, paid", "ABAB": "paid, paid", "ABBA": "refused, paid"}
+
+
+def explored(**tables: dict[str, str]) -> Judged:
+    of = [(cell("autocommit", model), table) for model, table in tables.items()]
+    return judged(*((each, sample(each, balances=LOST, schedules=table)) for each, table in of))
+
+
+def test_a_schedule_is_wrong_where_no_serial_one_ends_like_it():
+    assert unserial(TABLE) == ["ABAB"]
+
+
+def test_every_schedule_alike():
+    judgement = explored(threads=TABLE, asyncio=dict(reversed(TABLE.items())))
+    [finding] = [each for each in judgement.findings if each.rule == "every-schedule-under-every-model"]
+    assert finding.status == "present"
+    assert "4 of autocommit on PostgreSQL at read committed (threads and asyncio), 1 of them wrong" in finding.statement
+    assert result(judgement, "model-matters-not")[0] == "holds"
+
+
+@pytest.mark.parametrize("other", [{**TABLE, "ABAB": "paid, refused"}, {"AABB": "paid, refused"}])
+def test_a_table_that_differs_says_that_the_model_matters(other: dict[str, str]):
+    judgement = explored(threads=TABLE, asyncio=other)
+    assert status(judgement, "every-schedule-under-every-model") == "absent"
+    assert result(judgement, "model-matters-not")[0] == "fails"
+
+
+def test_one_model_alone_says_nothing_and_what_was_not_explored_is_told():
+    assert status(explored(threads=TABLE), "every-schedule-under-every-model") == "not-measured"
+    threads, tasks, greenlets = cell("autocommit"), cell("autocommit", "asyncio"), cell("autocommit", "gevent")
+    judgement = judged(
+        *((each, sample(each, schedules=TABLE)) for each in (threads, tasks)),
+        (greenlets, sample(greenlets, unexplored="gevent isn't there")),
+    )
+    [finding] = [each for each in judgement.findings if each.rule == "every-schedule-under-every-model"]
+    assert finding.statement.endswith("Not explored: gevent: gevent isn't there.")

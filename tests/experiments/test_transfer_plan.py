@@ -46,6 +46,12 @@ def test_a_quick_round_has_few_enough_launches():
     assert len(possible(plan())) <= 54
 
 
+def test_all_schedules_of_two_strategies_are_explored_under_each_model():
+    explored = [(cell.service, cell.strategy, cell.model) for cell in cells(plan(quick=False)) if cell.explored]
+    assert len(explored) == 2 * 2 * 4
+    assert {cell.service for cell in cells(plan()) if cell.explored} == {"postgresql"}
+
+
 def test_the_baseline_is_right_by_design():
     rounds = plan()
     assert rounds.baseline == "transfer/postgresql/read-committed/threads/for-update-ordered"
@@ -97,3 +103,5 @@ def test_every_file_of_a_program_is_there():
     for drivers in transfers.DRIVERS.values():
         for model, driver in drivers.items():
             assert all(path.is_file() for path in transfers.files(model, driver).values())
+    for database in transfers.EXPLORED_DRIVERS:
+        assert all(path.is_file() for model in transfers.MODELS for path in transfers.explored_files(database, model).values())

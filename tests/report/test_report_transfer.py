@@ -98,3 +98,17 @@ def test_only_what_is_right_is_coloured(section: Section):
     assert postgresql.svg.count("var(--context)") == 2 * 2  # a point and an interval each
     assert "var(--context)" not in sqlite.svg
     assert len(postgresql.table.rows) == 5
+
+
+def test_schedules_are_counted_by_outcome_under_each_model():
+    table = {"AABB": "paid, refused: 0, 1", "ABAB": "paid, paid: -1, 1", "ABBA": "paid, paid: -1, 1"}
+    rows = [
+        summary("autocommit", "wrong", schedules=table),
+        summary("autocommit", "wrong", model="asyncio", schedules={**table, "ABBA": "paid, refused: 0, 1"}),
+    ]
+    grid = transfer.section(*tour(), rows).grids[-1]
+    assert list(grid.rows) == [
+        ["autocommit, PostgreSQL", "paid, refused: 0, 1", "AABB", "1", "–", "2", "–"],
+        ["autocommit, PostgreSQL", "paid, paid: -1, 1", "ABAB", "2", "–", "1", "–"],
+    ]
+    assert grid.notes[0] == "autocommit, PostgreSQL: 3 schedules, not all the same under all."

@@ -14,7 +14,7 @@ from iobound.report.drawing import FULL, Canvas, Figure, Row, Table
 from iobound.report.sections import Grid, Section
 
 VERDICTS: dict[Outcome, str] = {
-    "correct": "no\u00a0fault\u00a0seen",
+    "correct": "no fault seen",
     "wrong": "wrong",
     "stuck": "stuck",
     "errors": "errors",
