@@ -84,11 +84,9 @@ async def repeat(statement, times, most_s):
 
 def selecting(things, checks):
     async def select():
-        rows = 0
-        for row in await things.select():
-            checks.touch_thing(row)
-            rows += 1
-        return rows
+        rows = await things.select()
+        phases.exhaust(map(checks.touch_thing, rows))
+        return len(rows)
 
     return select
 
@@ -105,11 +103,9 @@ def pointing(things, checks, job):
 
 def widening(things, checks):
     async def wide():
-        rows = 0
-        for row in await things.wide():
-            checks.touch_wide(row)
-            rows += 1
-        return rows
+        rows = await things.wide()
+        phases.exhaust(map(checks.touch_wide, rows))
+        return len(rows)
 
     return wide
 

@@ -97,11 +97,9 @@ def repeat(statement, times, most_s):
 
 def selecting(things, checks):
     def select():
-        rows = 0
-        for row in things.select():
-            checks.touch_thing(row)
-            rows += 1
-        return rows
+        rows = things.select()
+        phases.exhaust(map(checks.touch_thing, rows))
+        return len(rows)
 
     return select
 
@@ -118,11 +116,9 @@ def pointing(things, checks, job):
 
 def widening(things, checks):
     def wide():
-        rows = 0
-        for row in things.wide():
-            checks.touch_wide(row)
-            rows += 1
-        return rows
+        rows = things.wide()
+        phases.exhaust(map(checks.touch_wide, rows))
+        return len(rows)
 
     return wide
 
