@@ -135,7 +135,7 @@ FACTORS = [
     click.option("--rate", type=Rate(), help="web, equal: requests a second of the open loop."),
     click.option("--rtt", type=RTT, help="Round-trip times to services, e.g. 0,300us,1ms,5ms; 0 is none."),
     click.option("--python", type=NAMES, help="drivers, bulk, calls: interpreters, e.g. 3.8,3.13,pypy3."),
-    click.option("--drivers", type=NAMES, help="drivers: only these, e.g. psycopg2,asyncpg; the first is the baseline."),
+    click.option("--drivers", type=NAMES, help="drivers: only these, or all; the first of a service is its baseline."),
     click.option("--models", type=NAMES, help="bulk: models and their drivers, e.g. threads/psycopg2,asyncio/asyncpg."),
     click.option("--connections", type=CONNECTIONS, help="bulk: connections, one worker each, e.g. 10,100."),
     click.option("--lines", type=click.IntRange(min=1), help="bulk: lines of the data to load."),
