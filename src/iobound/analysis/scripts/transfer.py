@@ -93,6 +93,10 @@ def _verdict(found: Cells) -> str:
             "What is right is a matter of transactions, not of the model: each strategy of the database came out alike under "
             f"{models(cell for group in alike for cell in group)}."
         )
+    explored = [group for group in _explored(of) if not _tables_differ(group)]
+    if explored and not apart:
+        counts = [f"{len(group[0].schedules or {})} of {group[0].strategy} on {places(group)}" for group in explored]
+        lines[-1] += f" So did every schedule of two transfers: {listed(counts, len(counts))}."
     return "\n".join(lines)
 
 

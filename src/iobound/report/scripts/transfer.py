@@ -177,14 +177,20 @@ def _figure(database: str, of: Sequence[TransferSummary]) -> Figure:
     ]
     names = list(dict.fromkeys(row["strategy"] for row in rows))
     canvas = Canvas()
-    x, title = alt.X("rate:Q", title="acknowledged transfers/s", scale=alt.Scale(zero=True)), "acknowledged transfers/s"
+    title = "acknowledged transfers/s"
+    x = alt.X("rate:Q", title=title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4))
     y = alt.Y("strategy:N", sort=names, title=None, axis=alt.Axis(labelLimit=260))
     colour = alt.condition("datum.fault", alt.value("var(--context)"), alt.value("var(--target-cpu)"))
-    base = canvas.chart(rows).properties(width=FULL - 60, height=alt.Step(18))
+    base = canvas.chart(rows).properties(width=FULL - 190, height=alt.Step(18))
     interval = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.5)
     interval = interval.encode(x=alt.X("low:Q", title=title), x2="high:Q", y=y, color=colour)
     point = base.mark_point(filled=True, size=52, opacity=0.9)
-    point = point.encode(x=x, y=y, color=colour, shape=alt.Shape("model:N", title=None, scale=alt.Scale(domain=MODELS)))
+    point = point.encode(
+        x=x,
+        y=y,
+        color=colour,
+        shape=alt.Shape("model:N", title=None, scale=alt.Scale(domain=MODELS), legend=alt.Legend(orient="top")),
+    )
     return Figure(
         title=f"{DATABASES[database]}: what the right ones get done",
         reading="In grey what has a fault: however fast, it isn't in the race.",
