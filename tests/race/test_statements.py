@@ -1,6 +1,6 @@
 import pytest
 
-from iobound.race.statements import kind
+from iobound.race.statements import kind, shape
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_steps(sql, expected):
 )
 def test_set_up(sql):
     assert kind(sql) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "another"),
+    [
+        ("INSERT INTO thing VALUES ('2026-11-30', 7)", "INSERT INTO thing VALUES ('2026-12-01', 8)"),
+        ('SAVEPOINT "s139907_x1"', 'SAVEPOINT "s140211_x3"'),
+        ("ROLLBACK TO __asyncpg_savepoint_a__;", "ROLLBACK TO __asyncpg_savepoint_34__;"),
+    ],
+)
+def test_what_differs_between_executions_is_not_in_the_shape(one, another):
+    assert shape(one) == shape(another)
+
+
+def test_what_is_done_is_in_the_shape():
+    assert shape("SAVEPOINT a") != shape("RELEASE SAVEPOINT a")
+    assert shape("DELETE FROM thing") != shape("DELETE FROM other")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from iobound.errors import NoVerdict, UsageError
-from iobound.race import cases
+from iobound.race import cases, statements
 from iobound.race.cases import Case
 from iobound.race.explorer import Exploration, Report, judged
 from iobound.race.search import Pending
@@ -83,7 +83,8 @@ class _Follow:
             raise Moved(f"the schedule ends after {self._at} steps, the function goes on with {_shown(pending)}")
         session, kind, sql = self._steps[self._at]
         self._at += 1
-        if pending.get(session) != (kind, sql):
+        now = pending.get(session)
+        if now is None or (now[0], statements.shape(now[1])) != (kind, statements.shape(sql)):
             raise Moved(
                 f"step {self._at} was {records.letter(session)}: {sql!r}; now the sessions would do {_shown(pending)}: "
                 "the function has changed, explore it again"

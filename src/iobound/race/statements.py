@@ -60,6 +60,14 @@ def words(sql: str) -> tuple[str, ...]:
 
 
 @lru_cache(4096)
+def shape(sql: str) -> tuple[str, ...]:
+    """Return `sql` without what differs between two executions of one schedule: times, random keys, names of savepoints."""
+    if kind(sql) == "savepoint":
+        return tuple(word for word in map(str.lower, words(sql)) if word in ("savepoint", "release", "rollback", "to"))
+    return tuple(re.sub(r"\d+", "0", word) for word in words(sql))
+
+
+@lru_cache(4096)
 def kind(sql: str) -> StepKind | None:
     """Return what kind of step `sql` is, ``None`` for set-up. Of several statements in one, the first step counts."""
     kinds = [found for part in _parts(words(sql)) if (found := _kind(part))]
