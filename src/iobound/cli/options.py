@@ -136,8 +136,8 @@ FACTORS = [
     click.option("--rtt", type=RTT, help="Round-trip times to services, e.g. 0,300us,1ms,5ms; 0 is none."),
     click.option("--python", type=NAMES, help="drivers, bulk, calls: interpreters, e.g. 3.8,3.13,pypy3."),
     click.option("--drivers", type=NAMES, help="drivers: only these, or all; the first of a service is its baseline."),
-    click.option("--models", type=NAMES, help="bulk: models and their drivers, e.g. threads/psycopg2,asyncio/asyncpg."),
-    click.option("--connections", type=CONNECTIONS, help="bulk: connections, one worker each, e.g. 10,100."),
+    click.option("--models", type=NAMES, help="bulk: with drivers, e.g. threads/psycopg2; transfer: e.g. threads,asyncio."),
+    click.option("--connections", type=CONNECTIONS, help="bulk, transfer: connections, one worker each, e.g. 10,100."),
     click.option("--lines", type=click.IntRange(min=1), help="bulk: lines of the data to load."),
     click.option("--data", type=click.Path(path_type=Path, exists=True), help="bulk: folder of the census's files."),
     click.option(

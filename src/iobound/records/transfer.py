@@ -15,13 +15,13 @@ class TransferCell(ScriptCell, frozen=True, kw_only=True, tag="transfer"):
 
     `workers` have a connection each, and transfer one unit at a time for `seconds` between `accounts` that hold `balance`
     each. `pause_ms` is how long the database sleeps between the reading and the writing of a transfer; it is 0 but in tests.
-    `explored` asks for every schedule of two transfers as well.
+    `driver` is ``None`` where no driver goes with the model. `explored` asks for every schedule of two transfers as well.
     """
 
     isolation: str
     model: str
     strategy: str
-    driver: str
+    driver: str | None
     workers: int
     seconds: float
     accounts: int = 4
@@ -77,7 +77,7 @@ class TransferSummary(ScriptSummary, frozen=True, tag="transfer"):
     isolation: str
     model: str
     strategy: str
-    driver: str
+    driver: str | None
     workers: int
     processes: int
     verdict: Outcome

@@ -23,6 +23,8 @@ from iobound.records import (
 
 SOURCE = "the published essay on asynchronous Python and databases"
 SHARED = "shared-connection"
+LOCKING = ("for-update-ordered", "for-update-unordered")
+VERSIONED = ("version-counter", "version-counter-same-transaction")
 OF_THE_PROCESS = {"in-process-lock", SHARED}  # strategies that aren't the database's: the model matters to them
 COARSE = 0.25  # of the throughput: a control as far apart says that differences below can't be told
 
@@ -50,8 +52,12 @@ def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]
         claims=[
             _model_matters_not(found),
             _not_in_the_process(found),
-            _right(found, "for-update", "transfer() is right with a transaction and SELECT … FOR UPDATE", "for-update-"),
-            _right(found, "version-counter", "transfer() is right with a version counter that fails it when it raced"),
+            _right("for-update", "transfer() is right with a transaction and SELECT … FOR UPDATE", _of(found, *LOCKING)),
+            _right(
+                "version-counter",
+                "transfer() is right with a version counter that fails it when it raced",
+                _of(found, "version-counter"),
+            ),
             _wrong_otherwise(found),
         ],
     )
@@ -167,24 +173,20 @@ def _not_in_the_process(found: Cells) -> ClaimResult:
     return _claim("not-in-the-process", statement, "holds" if failed and held else "fails", f"{lock}, {rows}")
 
 
-def _right(found: Cells, strategy: str, statement: str, prefix: str = "") -> ClaimResult:
-    """Hold that a strategy, or all whose names begin with `prefix`, is right against its cells."""
-    of = [cell for cell in found if (prefix and cell.strategy.startswith(prefix)) or cell.strategy == strategy]
+def _right(claim: str, statement: str, of: Cells) -> ClaimResult:
+    """Hold that a strategy is right against its cells."""
     told = [cell for cell in of if cell.verdict in {"correct", "wrong"}]
     if not told:
-        return _claim(strategy, statement, "not-measured", "it wasn't measured, or no transfers met")
+        return _claim(claim, statement, "not-measured", "it wasn't measured, or no transfers met")
     wrong = _wrong(told)
     transfers = sum(cell.transfers for cell in told)
     because = f"no fault seen in {transfers:,} transfers in {cells(len(told))}"
-    return _claim(strategy, statement, "fails" if wrong else "holds", f"wrong on {places(wrong)}" if wrong else because)
+    return _claim(claim, statement, "fails" if wrong else "holds", f"wrong on {places(wrong)}" if wrong else because)
 
 
 def _wrong_otherwise(found: Cells) -> ClaimResult:
-    others = [
-        cell
-        for cell in found
-        if not cell.strategy.startswith(("for-update-", "version-counter", SHARED)) and cell.verdict in {"correct", "wrong"}
-    ]
+    named = {*LOCKING, *VERSIONED, SHARED}
+    others = [cell for cell in found if cell.strategy not in named and cell.verdict in {"correct", "wrong"}]
     statement = "… and wrong otherwise"
     if not others:
         return _claim("wrong-otherwise", statement, "not-measured", "no other strategy was measured")
@@ -397,11 +399,7 @@ def _schedules(group: Cells) -> str:
 def _said(cell: TransferSummary) -> str:
     """Say how a shared connection fared."""
     if cell.verdict == "wrong":
-        return (
-            f"{cell.lost_updates:,} updates lost, without an error"
-            if not cell.errors
-            else f"{cell.lost_updates:,} updates lost"
-        )
+        return f"{cell.lost_updates:,} updates lost" + ("" if cell.errors else ", without an error")
     if cell.errors:
         return max(cell.errors, key=lambda error: cell.errors[error])
     return "workers hung" if cell.unfinished else "no fault seen"

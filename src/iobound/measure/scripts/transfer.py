@@ -36,6 +36,7 @@ def measure(cell: TransferCell, turn: Turn, laboratory: Laboratory) -> TransferS
     reason = transfers.impossible(cell.service, cell.isolation, cell.model, cell.strategy)
     if reason:
         raise Unavailable(reason)
+    assert cell.driver
     service = laboratory.service(cell.service)
     url = service.scratch("transfer")
     if cell.isolation == "snapshot isolation" and not accounts.knows_snapshot_isolation(url):

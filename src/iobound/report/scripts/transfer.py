@@ -118,7 +118,7 @@ def _aborts(each: TransferSummary) -> str:
 
 def _notes(of: Sequence[TransferSummary]) -> list[str]:
     reference = next((each for each in of if each.relative_to == each.id), None)
-    drivers = {each.model: each.ran.get("driver", each.driver) for each in of}
+    drivers = {each.model: each.ran.get("driver", "") for each in of}
     errors = [
         f"{each.strategy} under {each.model}: {count:,} times {error}"
         for each in of
