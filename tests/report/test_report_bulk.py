@@ -85,9 +85,9 @@ def test_each_phase_has_a_table_with_what_bound_each_and_what_is_not_verified(se
     assert all(len(row) == len(values.columns) for row in values.rows)
     assert values.rows[0][values.columns.index("bound by")] == "target CPU"
     assert values.rows[1][values.columns.index("against")].startswith("0.60x")
-    assert [row[values.columns.index("verified")] for row in values.rows] == ["yes", "yes", "no"]
+    assert [row[2] == "wrong rows" for row in values.rows] == [False, False, True]
     assert values.faint == [2]
-    assert values.rows[0][-1] == "LWLock:WALWrite 0.5"
+    assert section.grids[2].rows[0][2:] == ["8.0", "1.5", "LWLock:WALWrite 0.5", "0%"]
     assert any("data_element holds 1 rows" in note for note in values.notes)
 
 

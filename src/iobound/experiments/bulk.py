@@ -66,7 +66,7 @@ def plan(choice: Choice) -> Question:
     if MODERN_THREADS in models and not (choice.models or choice.python):
         free = next((python for python in FREE_THREADED if interpreters.missing(python) is None), None)
         threads = [cell for cell in cells if f"{cell.model}/{cell.driver}" == MODERN_THREADS]
-        cells += [structs.replace(cell, id=f"{cell.id}/python{free}", python=free) for cell in threads if free]
+        cells += [structs.replace(cell, id=f"{cell.id}/{_named(free)}", python=free) for cell in threads if free]
     return Question(
         scripts=[
             Rounds(
@@ -78,6 +78,10 @@ def plan(choice: Choice) -> Question:
             )
         ]
     )
+
+
+def _named(python: str) -> str:
+    return f"python{python}" if python[0].isdigit() else python
 
 
 def _cell(
@@ -95,7 +99,7 @@ def _cell(
     if feeder == "published" and loader.description.model == "processes":
         raise UsageError(f"--feeder published runs among the workers of one process, and {loader.name} has several")
     unusual = [
-        *([f"python{python}"] if python else []),
+        *([_named(python)] if python else []),
         *([f"rtt{rtt_ms:g}ms"] if rtt_ms else []),
         *(level for level in (transaction, statements, feeder) if level not in {"autocommit", "single", "preloaded"}),
     ]

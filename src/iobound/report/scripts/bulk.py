@@ -21,7 +21,7 @@ CPU_PARTS = {
     "client, system": "var(--target-system)",
     "database": "var(--database-cpu)",
 }
-MOST_WAITS = 3
+SEEN = 0.05  # sessions: fewer on average aren't shown
 
 
 def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySummary]) -> Section:
@@ -36,7 +36,7 @@ def section(header: RunHeader, judgement: Judgement, summaries: Sequence[AnySumm
             "then its values. A rate is all rows over all the time. Then the values in the database are added up: a "
             "load that lost a row, or has one twice, has no rate.",
         ],
-        grids=[*(_grid(phase, some) for phase, some in phases), *([claimed] if claimed else [])],
+        grids=[*(_grid(phase, some) for phase, some in phases), *(grid for grid in (_waits(phases[0][1]), claimed) if grid)],
         figures=lambda: [figure for phase, some in phases for figure in (_rates(phase, some), _cpu(phase, some)) if figure],
     )
 
@@ -58,12 +58,9 @@ def _name(each: BulkSummary) -> str:
 def _grid(phase: Phase, of: Sequence[BulkSummary]) -> Grid:
     return Grid(
         title=PHASES[phase],
-        columns=[
-            *("model/driver", "connections", "rows/s", "against", "bound by", "client CPU, µs a row", "database CPU, µs a row"),
-            *("queue empty", "rows a worker", "verified", "waits in the database"),
-        ],
+        columns=["model/driver", "connections", "rows/s", "against", "bound by", "client µs", "database µs", "rows a worker"],
         rows=[_row(each) for each in of],
-        numbers=(1, 2, 3, 5, 6, 7, 8),
+        numbers=(1, 2, 3, 5, 6, 7),
         faint=[number for number, each in enumerate(of) if not each.valid],
         notes=_notes(of),
     )
@@ -73,33 +70,56 @@ def _row(each: BulkSummary) -> list[str]:
     return [
         _name(each),
         str(each.connections),
-        words.interval(each.rows_per_second),
-        words.interval(each.relative, "x") if each.relative else "–",
+        words.interval(each.rows_per_second) if each.verified else "wrong rows",
+        words.interval(each.relative, "x"),
         words.bound(each.bound_by),
         words.interval(each.client_cpu_us_per_row),
         words.interval(each.database_cpu_us_per_row),
-        "–" if each.idle_share is None else f"{each.idle_share:.0%}",
         f"{each.rows_least:,} to {each.rows_most:,}",
-        "yes" if each.verified else "no",
-        _waits(each),
     ]
-
-
-def _waits(each: BulkSummary) -> str:
-    """Name what sessions wait for most, the client apart, by its mean number of sessions."""
-    inside = {what: count for what, count in each.waits.items() if not what.startswith("Client:") and what != "running"}
-    most = sorted(inside.items(), key=lambda item: -item[1])[:MOST_WAITS]
-    return ", ".join(f"{what} {count:.1f}" for what, count in most) or "–"
 
 
 def _notes(of: Sequence[BulkSummary]) -> list[str]:
     references = dict.fromkeys(each.relative_to for each in of if each.relative_to)
+    because: dict[str, list[str]] = {}
+    for each in of:
+        if reason := each.invalid_because or each.bound_because:
+            because.setdefault(reason, []).append(f"{_name(each)} · {each.connections}")
     return [
+        "µs: of CPU a row.",
         *(["Against: " + "; ".join(map(str, references)) + "."] if references else []),
-        *(f"{_name(each)}, {each.connections} connections: {each.bound_because}." for each in of if each.bound_because),
-        *(f"{_name(each)}: {each.invalid_because}." for each in of if each.invalid_because),
+        *(f"{', '.join(names)}: {reason}." for reason, names in because.items()),
         *dict.fromkeys(f"Left out: {bad}." for each in of for bad in each.bad_lines),
     ]
+
+
+def _waits(of: Sequence[BulkSummary]) -> Grid | None:
+    """Return what the sessions did meanwhile, by their mean numbers; ``None`` where none was seen."""
+    seen = [each for each in of if each.waits]
+    if not seen:
+        return None
+    return Grid(
+        title="What the sessions did while values were loaded (mean numbers), and how long the queue was empty",
+        columns=["model/driver", "connections", "waited for the client", "worked", "waited for", "queue empty"],
+        rows=[
+            [
+                _name(each),
+                str(each.connections),
+                f"{sum(count for what, count in each.waits.items() if what.startswith('Client:')):.1f}",
+                f"{each.waits.get('running', 0.0):.1f}",
+                _waited(each),
+                "–" if each.idle_share is None else f"{each.idle_share:.0%}",
+            ]
+            for each in seen
+        ],
+        numbers=(1, 2, 3, 5),
+    )
+
+
+def _waited(each: BulkSummary) -> str:
+    """Name what sessions waited for inside the database, what most did first."""
+    inside = {what: n for what, n in each.waits.items() if not what.startswith("Client:") and what != "running" and n >= SEEN}
+    return ", ".join(f"{what} {count:.1f}" for what, count in sorted(inside.items(), key=lambda item: -item[1])) or "–"
 
 
 # --- charts ---------------------------------------------------------------------------------------------------------
