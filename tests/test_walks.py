@@ -87,11 +87,37 @@ def test_two_that_differ_in_the_swap_alone():
 
 
 def test_what_cannot_be_changed_alone_is_said():
-    question = walk(catalogue.own(), ("flask/waitress", "sanic/sanic"), PLAIN, 10)
-    (made,) = question.walks
-    assert "framework and server" in made.forwards[0].factor
-    assert "can't be changed alone" in made.notes[0]
+    (made,) = walk(catalogue.own(), ("tornado/tornado", "blacksheep/hypercorn"), PLAIN, 10).walks
+    assert [step.factor for step in made.forwards] == ["framework and server"]
+    assert made.notes == ["framework and server can't be changed alone here"]
     assert made.backwards == []
+
+
+def test_the_swap_is_made_alone_where_neither_end_has_a_twin():
+    (made,) = walk(catalogue.own(), ("flask/waitress", "sanic/sanic"), PLAIN, 10).walks
+    assert made.forwards[-1].factor == COLOUR
+    assert any("stands last, though" in note for note in made.notes)
+
+
+def test_another_service_is_a_factor_that_comes_with_another_driver():
+    ends = ("flask/waitress/psycopg", "flask/waitress/pymysql")
+    (made,) = walk(catalogue.own(), ends, Workload(name="sql-list"), 10).walks
+    assert [(step.factor, step.before, step.after) for step in made.forwards] == [
+        ("data layer and service", "psycopg 3", "PyMySQL")
+    ]
+    assert made.notes == ["data layer and service can't be changed alone here"]
+
+
+def test_levels_are_told_in_words():
+    (made,) = walk(catalogue.own(), ENDS[0], PLAIN, 10).walks
+    told = {(step.factor, step.before, step.after) for step in made.forwards}
+    assert ("program", "flask-as-published", "flask/werkzeug") in told
+    assert ("server", "Werkzeug's development server", "granian (WSGI)") in told
+    assert ("keep-alive", "off", "on") in told
+    assert (COLOUR, "Starlette, sync handlers", "Starlette") in told
+    assert (
+        "flask-as-published is walked as what comes nearest to it: flask/werkzeug, access log on, keep-alive off" in made.notes
+    )
 
 
 def test_every_step_and_the_direct_pair_have_their_comparison():

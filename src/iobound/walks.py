@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from iobound.errors import UsageError
-from iobound.lab.catalogue import AsPublished, Catalogue, Target
-from iobound.lab.parts import Kind, Knob, Part
+from iobound.lab.catalogue import NO_SERVICE, AsPublished, Catalogue, Target
+from iobound.lab.parts import Description, Kind, Knob, Part
 from iobound.load.engine import DEFAULT
 from iobound.planning import Contender, Question, at_levels
 from iobound.records import Step, Walk, Workload
@@ -47,7 +47,9 @@ LEVELS = {
 }
 
 PROGRAM, COLOUR = "program", "sync or async"
+EMPTY = "(empty)"  # what a variable without characters is told as
 PARTS = ["server", "framework", "event loop and parser", "data layer", "driver"]
+WHAT = ("framework", "server", "data layer")  # what the parts of a state are called as factors
 ORDER = [*(name for name, _ in KNOBS.values()), *PARTS, COLOUR]
 
 # What changing one thing costs, each of several at once, and a setting that the next state can't have.
@@ -122,18 +124,31 @@ class Ways:
         """Return the steps from `first` to `last` in the opposite order, as far as it is possible."""
         return self._steps(ORDER[::-1])
 
+    def notes(self) -> list[str]:
+        """Return what must be known to read the steps: what stands for a published program, and a swap that was moved."""
+        told = []
+        for target in (self.first, self.last):
+            if isinstance(target, AsPublished):
+                nearest, settings = _composed(self.catalogue, target)
+                set_to = [f"{KNOBS[knob][0]} {_level(knob, value)}" for knob, value in settings.items()]
+                told.append(f"{target.name} is walked as what comes nearest to it: {', '.join([nearest.name, *set_to])}")
+        if (COLOUR,) in [step.factors for step in self._steps(ORDER)[:-1]]:
+            told.append(f"{COLOUR} stands last, though on the way it comes before steps that only one side of it can make")
+        return told
+
     def _steps(self, order: Sequence[str]) -> list[Change]:
-        return [*self._leaving(self.first, self.start), *self._walk(order), *self._entering(self.last, self.goal)]
+        leaving = [
+            Change((PROGRAM,), of.name, to.target.name, Station(of, {}), to)
+            for of, to in self._published(self.first, self.start)
+        ]
+        entering = [
+            Change((PROGRAM,), to.target.name, of.name, to, Station(of, {})) for of, to in self._published(self.last, self.goal)
+        ]
+        return [*leaving, *self._walk(order), *entering]
 
-    def _leaving(self, target: Target, state: State) -> list[Change]:
-        parts = self._station(state)
-        step = Change((PROGRAM,), target.name, parts.target.name, Station(target, {}), parts)
-        return [step] if isinstance(target, AsPublished) else []
-
-    def _entering(self, target: Target, state: State) -> list[Change]:
-        parts = self._station(state)
-        step = Change((PROGRAM,), parts.target.name, target.name, parts, Station(target, {}))
-        return [step] if isinstance(target, AsPublished) else []
+    def _published(self, target: Target, state: State) -> list[tuple[Target, Station]]:
+        """Return a published program with what comes nearest to it; nothing for what is composed of parts."""
+        return [(target, self._station(state))] if isinstance(target, AsPublished) else []
 
     def _walk(self, order: Sequence[str]) -> list[Change]:
         ranks = {factor: rank / len(order) for rank, factor in enumerate(order)}
@@ -179,19 +194,18 @@ class Ways:
         for knob, value in state.settings:
             if knob in here.knobs and value != goal[knob]:
                 settings = tuple((name, goal[name] if name == knob else held) for name, held in state.settings)
-                levels = LEVELS.get(knob, {})
-                before, after = levels.get(value, value), levels.get(goal[knob], goal[knob])
-                yield Move((KNOBS[knob][0],), before, after, ONE, state._replace(settings=settings))
+                to = state._replace(settings=settings)
+                yield Move((KNOBS[knob][0],), _level(knob, value), _level(knob, goal[knob]), ONE, to)
         for factors, to in self._exchanges(state):
             there = self._target(to)
             if there is not None:
                 unsaid = tuple(
                     KNOBS[knob][0] for knob, held in state.settings if held != goal[knob] and knob not in there.knobs
                 )
-                parts = [(old, new) for old, new in zip(state[:3], to[:3], strict=True) if old != new]
-                before, after = ("/".join(pair[side] for pair in parts) for side in (0, 1))
-                cost = (ONE if len(factors) == 1 else EACH * len(factors)) + SILENT * len(unsaid)
-                yield Move((*factors, *unsaid), before, after, cost, to)
+                moved = ("service",) if here.service and there.service and here.service != there.service else ()
+                changed = (*factors, *moved)
+                cost = (ONE if len(changed) == 1 else EACH * len(changed)) + SILENT * len(unsaid)
+                yield Move((*changed, *unsaid), _titles(here, there), _titles(there, here), cost, to)
 
     def _exchanges(self, state: State) -> Iterator[tuple[tuple[str, ...], State]]:
         """Yield what a state can become by other parts, with the factors that this changes; the parts may not fit together."""
@@ -199,7 +213,7 @@ class Ways:
         mine, own, data = frameworks[state.framework], servers[state.server], stores[state.store]
         for name in self._parts("server", servers, bridges=True):
             yield (_kind(own, servers[name], "event loop and parser", "server"),), state._replace(server=name)
-        for name in self._parts("framework", frameworks):
+        for name in self._parts("framework", frameworks, bridges=True):
             if frameworks[name].description.calls != mine.description.calls:
                 continue
             yield ("framework",), state._replace(framework=name)
@@ -215,13 +229,33 @@ class Ways:
                 alike = name == data.description.twin
                 yield (COLOUR,) if alike else (COLOUR, "data layer"), state._replace(framework=coloured, store=name)
         if frameworks[self.goal.framework].description.calls != mine.description.calls:
-            yield ("framework", "server", COLOUR, "data layer"), self.goal._replace(settings=state.settings)
+            ends = zip(self._parts_of(state), self._parts_of(self.goal), strict=True)
+            differing = [part for part, (old, new) in zip(WHAT, ends, strict=True) if old.title != new.title]
+            yield (*differing, COLOUR), self.goal._replace(settings=state.settings)
+
+    def _parts_of(self, state: State) -> tuple[Description, ...]:
+        frameworks, servers, stores = self.catalogue.frameworks, self.catalogue.servers, self.catalogue.stores
+        return tuple(part.description for part in (frameworks[state.framework], servers[state.server], stores[state.store]))
 
     def _parts(self, kind: str, parts: Mapping[str, Part[Kind]], *, bridges: bool = False) -> list[str]:
         """Return the parts that a way may use: those of the ends, their twins, and if asked all that have a twin."""
         ends = [getattr(self.start, kind), getattr(self.goal, kind)]
         twins = [twin for name in ends if (twin := _twin(parts[name]))]
         return list(dict.fromkeys([*ends, *twins, *(name for name, part in parts.items() if bridges and _twin(part))]))
+
+
+def _level(knob: Knob, value: str) -> str:
+    """Say what a setting is set to."""
+    return LEVELS.get(knob, {}).get(value, value)
+
+
+def _titles(target: Target, other: Target) -> str:
+    """Say what the parts of a target are that it doesn't share with another one; what stands in for a store isn't worth a word
+    beside others.
+    """
+    own = [part for part, its in zip(target.parts, other.parts, strict=True) if part.name != its.name]
+    told = [part for part in own if getattr(part.description, "service", None) != NO_SERVICE]
+    return " + ".join(part.description.title for part in told or own)
 
 
 def _twin(part: Part[Kind]) -> str | None:
@@ -248,6 +282,11 @@ def _composed(catalogue: Catalogue, target: Target) -> tuple[Target, Mapping[Kno
     return catalogue.find(like.target), like.settings
 
 
+def _named(factors: Sequence[str]) -> str:
+    """Name factors that change together."""
+    return " and ".join([", ".join(factors[:-1]), factors[-1]] if len(factors) > 1 else factors)
+
+
 class _Asked:
     """Makes the comparisons of a walk, each once."""
 
@@ -260,10 +299,10 @@ class _Asked:
         """Ask each change of a walk and return its steps."""
         return [
             Step(
-                factor=" and ".join(change.factors),
+                factor=_named(change.factors),
                 before=change.before,
                 after=change.after,
-                comparison=self.pair(f"{direction}{number}", " and ".join(change.factors), change.start, change.end),
+                comparison=self.pair(f"{direction}{number}", _named(change.factors), change.start, change.end),
             )
             for number, change in enumerate(changes, 1)
         ]
@@ -304,7 +343,7 @@ def walk(
         raise UsageError(f"{first.name} is both ends; name two targets")
     ways = Ways(catalogue, first, last)
     back = ways.backwards() if both_ways else []
-    return _asked(Station(first, {}), Station(last, {}), ways.forwards(), back, workload, concurrency, tool)
+    return _asked(Station(first, {}), Station(last, {}), ways.forwards(), back, workload, concurrency, tool, ways.notes())
 
 
 def walk_of_commands(
@@ -327,13 +366,13 @@ def walk_of_commands(
         for name in names:
             before, after = factors[name]
             then = replace(now, settings={**now.settings, name: after})
-            yield Change((name,), before, after, now, then)
+            yield Change((name,), before or EMPTY, after or EMPTY, now, then)
             now = then
         if first is not last:
             yield Change(("command",), first.name, last.name, now, end)
 
     there, back = list(changes(list(factors))), list(changes(list(factors)[::-1])) if both_ways else []
-    return _asked(start, end, there, back, workload, concurrency, None)
+    return _asked(start, end, there, back, workload, concurrency)
 
 
 def _asked(
@@ -343,12 +382,14 @@ def _asked(
     backwards: Sequence[Change],
     workload: Workload,
     concurrency: int,
-    tool: str | None,
+    tool: str | None = None,
+    notes: Sequence[str] = (),
 ) -> Question:
     """Return a walk and its comparisons."""
     asked = _Asked(f"explain/{workload}/{first.target.name}..{last.target.name}", workload, concurrency)
     direct = asked.pair("direct", "the two ends", first, last, control=True)
     there, back = asked.steps("forwards", forwards), asked.steps("backwards", backwards)
+    together = [_named(change.factors) for change in forwards if len(change.factors) > 1]
     made = Walk(
         id=asked.id,
         first=first.target.name,
@@ -358,6 +399,6 @@ def _asked(
         forwards=there,
         backwards=back if {step.comparison for step in back} != {step.comparison for step in there} else [],
         tool=asked.pair(tool, f"the two ends, by {tool}", first, last, engine=tool) if tool else None,
-        notes=[f"{' and '.join(change.factors)} can't be changed alone here" for change in forwards if len(change.factors) > 1],
+        notes=[*notes, *(f"{listed} can't be changed alone here" for listed in dict.fromkeys(together))],
     )
     return replace(asked.question, walks=[made])

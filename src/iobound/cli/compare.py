@@ -71,7 +71,10 @@ def command(
         asked = [Exchange(path=path) for path in paths or ("/",)]
         if not different_answers:
             progress("asking both commands", 0)
-            asked = agreed(Start(commands["A"]), Start(commands["B"]), asked)
+            try:
+                asked = agreed(Start(commands["A"]), Start(commands["B"]), asked)
+            except BadAnswer as error:
+                raise BadAnswer(f"{error}; --different-answers compares them anyway") from error
         targets = {name: CommandTarget(name, argv, asked) for name, argv in commands.items()}
         workload = Workload(name=" ".join(paths or ("/",)))
         pair = SideBySide(stages.COMMANDS, "the two commands", list(targets.values()), workload)

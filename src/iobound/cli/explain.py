@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,18 +23,19 @@ from iobound.lab.targets import PLACE
 from iobound.load.spec import Exchange
 from iobound.measure.agreement import Start, agreed
 from iobound.measure.session import Targets
-from iobound.planning import Question
+from iobound.planning import Question, estimate_s
 from iobound.records import Plan, Workload
 from iobound.walks import walk, walk_of_commands
 from iobound.workloads import parse
 
+EXAMPLE = f"for example: iobound explain --path / --factor WORKERS=1,4 -- ./serve {PLACE}"
 STEP_S, QUICK_STEP_S = 40.0, 15.0  # of the budget, for each comparison
 Factors = Mapping[str, tuple[str, str]]
 
 
-@click.command(short_help="Take a ratio apart, one factor at a time.", context_settings={"ignore_unknown_options": True})
+@click.command(short_help="Take a ratio apart, one factor at a time.")
 @click.argument("what", nargs=-1, type=click.UNPROCESSED, metavar="TARGET_A TARGET_B | -- CMD_A [-- CMD_B]")
-@click.option("--workload", default="plain", show_default=True, metavar="WORKLOAD", help="What the targets are asked.")
+@click.option("--workload", metavar="WORKLOAD", help="What the targets are asked (default: plain).")
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="Request this path of commands (repeatable).")
 @click.option(
     "--factor", "factors", multiple=True, metavar="NAME=A,B", help="A variable of the commands, from A to B (repeatable)."
@@ -48,7 +51,7 @@ Factors = Mapping[str, tuple[str, str]]
 @options.instead_of_private
 def command(
     what: tuple[str, ...],
-    workload: str,
+    workload: str | None,
     paths: tuple[str, ...],
     factors: tuple[str, ...],
     concurrency: int,
@@ -71,13 +74,19 @@ def command(
     """
     folder = out or runs.default_folder()
     runs.check_new(folder)
-    starts = commands_of(what, dict(map(factor, factors))) if any(PLACE in word for word in what) else None
-    if starts is None and (len(what) != 2 or factors or paths):
-        raise UsageError("give two targets, or commands of yours: iobound explain --path / --factor WORKERS=1,4 -- CMD")
+    starts = commands_of(what, named(factors)) if any(PLACE in word for word in what) else None
+    if starts is None and (factors or paths):
+        raise UsageError(f"--factor and --path are for commands, which have {PLACE} where their port goes; {EXAMPLE}")
+    if starts is None and len(what) != 2:
+        raise UsageError(f"name two targets, or a command of yours; {EXAMPLE}")
+    if wrong := [path for path in paths if not path.startswith("/")]:
+        raise UsageError(f"--path {wrong[0]}: a path begins with /")
+    if starts and (workload or options.given_urls(urls)):
+        raise UsageError("--workload and servers are for targets; a command is asked each --path, and knows its own servers")
 
     def planned(tried: bool) -> tuple[Plan, Targets]:
         if starts is None:
-            question = walk(catalogue.own(), (what[0], what[1]), parse(workload), concurrency, both_ways=not quick)
+            question = walk(catalogue.own(), (what[0], what[1]), parse(workload or "plain"), concurrency, both_ways=not quick)
             return plan_of(question, quick, budget, precision), catalogue.find
         asked = [Exchange(path=path) for path in paths or ("/",)]
         question, targets = of_commands(starts, asked, concurrency, both_ways=not quick, tried=tried)
@@ -95,20 +104,28 @@ def command(
     return stages.exit_code(judgement)
 
 
-def factor(text: str) -> tuple[str, tuple[str, str]]:
-    """Take ``NAME=A,B`` apart; raises `UsageError`."""
-    name, _, values = text.partition("=")
-    levels = values.split(",")
-    if not name or len(levels) != 2 or levels[0] == levels[1]:
-        raise UsageError(f"--factor {text}: write an environment variable with two different values, NAME=A,B")
-    return name, (levels[0], levels[1])
+def named(factors: Sequence[str]) -> Factors:
+    """Take ``NAME=A,B`` apart, the two values by the name; raises `UsageError`."""
+    found: dict[str, tuple[str, str]] = {}
+    for text in factors:
+        match = re.fullmatch(r"([A-Za-z_]\w*)=([^,]*),([^,]*)", text)
+        if not match or match[2] == match[3]:
+            raise UsageError(f"--factor {text}: write an environment variable with two different values, NAME=A,B")
+        if match[1] in found:
+            raise UsageError(f"--factor {text}: {match[1]} has its two values already; a factor goes from one to the other")
+        found[match[1]] = (match[2], match[3])
+    return found
 
 
 def commands_of(what: Sequence[str], factors: Factors) -> tuple[Start, Start]:
     """Return how the two ends are started: one command with both values of each factor, or two commands."""
-    first, last = (what[: what.index("--")], what[what.index("--") + 1 :]) if "--" in what else (what, what)
-    if not first or not last:
-        raise UsageError("a command is empty; write: iobound explain --path / --factor WORKERS=1,4 -- CMD_A [-- CMD_B]")
+    commands = [tuple(words) for last, words in itertools.groupby(what, "--".__eq__) if not last]
+    if len(commands) > 2:
+        raise UsageError("more than two commands; put one that has -- in it into a script")
+    for words in commands:
+        if not any(PLACE in word for word in words):
+            raise UsageError(f"command `{' '.join(words)}`: it isn't told its port; write {PLACE} where the port goes")
+    first, last = commands[0], commands[-1]
     if first == last and not factors:
         raise UsageError("one command without a --factor leaves nothing to change; declare one, or give a second command")
     before, after = ({name: levels[end] for name, levels in factors.items()} for end in (0, 1))
@@ -150,7 +167,7 @@ def plan_of(question: Question, quick: bool, budget: float | None, precision: fl
 def show(plan: Plan, as_json: bool) -> None:
     """Print the steps of a walk and how long it takes."""
     if as_json:
-        click.echo(msgspec.json.encode({"plan": plan}))
+        click.echo(msgspec.json.encode({"plan": plan, "seconds": {"at_least": estimate_s(plan), "budget": plan.budget_s}}))
         return
     (walked,) = plan.walks
     for way, steps in {"forwards": walked.forwards, "the other way round": walked.backwards}.items():

@@ -154,7 +154,7 @@ def show(run: runs.Run, judgement: Judgement, as_json: bool) -> None:
 
 def exit_code(judgement: Judgement) -> int:
     """Return 1 where an answer was wrong that no target declares wrong, 3 where nothing could be started, 4 where no cell
-    says anything, else 0.
+    says anything, and no walk from one target to another, else 0.
     """
     failures = judgement.not_measured
     wrong = any(failure.stage in {"verify", "account"} and not failure.expected for failure in failures)
@@ -162,7 +162,9 @@ def exit_code(judgement: Judgement) -> int:
     if wrong or lawless:
         return 1
     measured = [*judgement.cells, *judgement.scripts]
+    walked = [fall.product for fall in judgement.waterfalls if fall.direct and fall.product]
     if any(cell.valid for cell in measured):
-        return 0
+        told = not judgement.waterfalls or any(product.low is not None for product in walked)
+        return 0 if told else NoVerdict.exit_code
     nothing_started = failures and all(failure.stage in {"unavailable", "start"} for failure in failures)
     return LabError.exit_code if nothing_started and not measured else NoVerdict.exit_code

@@ -36,5 +36,12 @@ def agreed(first: Start, second: Start, asked: Sequence[Exchange]) -> list[Excha
         try:
             verify(running.url, exchanges)
         except BadAnswer as error:
-            raise BadAnswer(f"the commands answer differently. B: {error}; --different-answers compares them anyway") from error
+            raise BadAnswer(f"{_called(first, second)} answer differently, the second like this: {error}") from error
     return exchanges
+
+
+def _called(first: Start, second: Start) -> str:
+    if first.argv != second.argv:
+        return "the two commands"
+    ends = (", ".join(f"{name}={value}" for name, value in start.settings.items()) for start in (first, second))
+    return f"the command with {' and that with '.join(ends)}"
