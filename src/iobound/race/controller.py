@@ -330,9 +330,14 @@ class Controller:
     def _take_in(self) -> None:
         """See which sessions have come to a statement or to their end."""
         for number, how in list(self._model.ended.items()):
-            if self._sessions[number].state != "ended" and SHARED.search(how.chain):
-                self._share(self._sessions[number], [each for each in self._sessions if each.state in ("holds", "sent")])
-            self._sessions[number].state = "ended"
+            session = self._sessions[number]
+            if session.state != "ended" and SHARED.search(how.chain):
+                others = [each for each in self._sessions if each.state in ("holds", "sent")]
+                self._share(session, others)
+                if not others:
+                    what = f"session {letter(number)} uses one connection in several tasks or threads at once"
+                    self._faults[f"{what}: {how.raised} at {self._place(session)}"] = None
+            session.state = "ended"
         for connection in self._gate.shared:
             users = [self._owners.get(id(connection), -1)]
             self._share(self._running(), [session for session in self._sessions if session.number in users])
@@ -358,9 +363,8 @@ class Controller:
                 session.in_driver = False
                 return session
         if not running:
-            raise Unsupported(
-                f"a session executes two statements at once, from threads or tasks of its own; one is {held.sql!r}"
-            )
+            what = f"a session executes two statements at once, from threads or tasks of its own; one is {held.sql!r}"
+            raise Stuck(what) if self._faults else Unsupported(what)
         return running[0]
 
     def _running(self) -> _Session | None:

@@ -27,11 +27,11 @@ async def gathered():
     engine = create_async_engine(os.environ["DATABASE_URL"].replace("postgresql:", "postgresql+asyncpg:", 1))
 
     async def works(session):
-        await session.execute(text("SELECT 1"))
-        await session.execute(text("SELECT 2"))
+        await session.execute(text("SELECT 1 FROM hit"))
+        await session.execute(text("SELECT 2 FROM hit"))
 
     async def fails(session):
-        await session.execute(text("SELECT 3"))
+        await session.execute(text("SELECT 3 FROM hit"))
         raise Unlucky
 
     try:

@@ -21,7 +21,7 @@ def no_call_raises(db, execution):
 async def gathered():
     connection = await asyncpg.connect(os.environ["DATABASE_URL"])
     try:
-        await asyncio.gather(connection.fetchval("SELECT 1"), connection.fetchval("SELECT 2"))
+        await asyncio.gather(connection.fetch("SELECT id FROM hit"), connection.fetch("SELECT id FROM hit"))
     finally:
         await connection.close()
 
