@@ -139,5 +139,7 @@ def test_a_database_that_dies_midway_is_told() -> None:
 
 def test_rare_stacks_count_as_their_callers() -> None:
     outer = ("program.py:<module>", "program.py:main", "program.py:repeat")
-    counts = Counter({(*outer, "a", "b"): 990, (*outer, "a", "c", "d"): 1, (*outer, "a"): 5, (":GC:",): 4, outer: 2})
-    assert folded(counts) == {"a;b": 990, "a": 6, ":GC:": 4, "program.py:repeat": 2}
+    counts = Counter(
+        {(*outer, "a", "b"): 990, (*outer, "a", "c", "d"): 1, (*outer, "a"): 5, (*outer, "a", ":GC:"): 4, outer: 2}
+    )
+    assert folded(counts) == {"a;b": 990, "a": 6, "a;:GC:": 4, "program.py:repeat": 2}

@@ -33,12 +33,33 @@ print("begun", flush=True)
 while time.time() < until:
     often(); seldom(); rest()
 """
+COLLECTING = """
+import gc, time
+heap = [[number] for number in range(200000)]
+gc.collect()
+collected = begun = 0.0
+
+def watch(phase, info):
+    global collected, begun
+    if phase == "start":
+        begun = time.process_time()
+    else:
+        collected += time.process_time() - begun
+
+gc.callbacks.append(watch)
+until = time.time() + 1.2
+print("begun", flush=True)
+used = time.process_time()
+while time.time() < until:
+    kept = [(number, [number]) for number in range(1000)]
+print(collected / (time.process_time() - used), flush=True)
+"""
 SUPPORTED = [asked for asked in ("3.8", "3.10", "3.12", "3.13") if asked in interpreters.common()]
 
 
 @contextmanager
-def running(python: Path | str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    (folder / "program.py").write_text(PROGRAM)
+def running(python: Path | str, folder: Path, program: str = PROGRAM) -> Iterator[subprocess.Popen[bytes]]:
+    (folder / "program.py").write_text(program)
     with subprocess.Popen([python, folder / "program.py"], stdout=subprocess.PIPE) as process:
         assert process.stdout
         process.stdout.readline()
@@ -61,6 +82,17 @@ def test_functions_are_seen_for_as_long_as_they_are_on_a_processor(python: str, 
     assert often / (often + seldom) == pytest.approx(0.75, abs=0.1)
     assert inclusive(seen, "rest") < 0.1 * (often + seldom)
     assert {stack[0] for stack in seen.counts if len(stack) > 1} == {"program.py:<module>"}
+
+
+def test_garbage_collection_is_told_from_what_it_interrupts_and_from_the_end_of_the_program(tmp_path: Path):
+    with running(sys.executable, tmp_path, COLLECTING) as process, stacks.sampled(process.pid, []) as seen:
+        process.wait()
+        assert process.stdout
+        truth = float(process.stdout.read())
+    collecting = sum(count for stack, count in seen.counts.items() if stack[-1] == ":GC:")
+    assert collecting / seen.counts.total() == pytest.approx(truth, abs=0.15)
+    assert 0.1 < truth < 0.9
+    assert (":GC:",) not in seen.counts
 
 
 def test_a_process_that_is_gone_is_told_and_fails_nothing():

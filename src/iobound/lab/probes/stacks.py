@@ -23,6 +23,7 @@ INTERVAL_US = 500
 OLDEST = (3, 8)
 PATIENCE_S = 5.0
 UNREADABLE = ":INVALID:"  # a stack that changed while it was read
+GARBAGE = ":GC:"
 
 _PREFIX = re.compile(r"^P\d+;T[^;]*;?")
 _STANDARD = re.compile(r"^.*/(?:lib/python\d[^/]*|lib/pypy[^/]*)/")
@@ -87,7 +88,8 @@ def _read(text: str) -> Counter[tuple[str, ...]]:
         if line.startswith("P") and UNREADABLE not in line:
             stack, _, _ = line.rpartition(" ")
             counts[tuple(map(named, filter(None, _PREFIX.sub("", stack).split(";"))))] += 1
-    counts.pop((), None)
+    for ending in ((), (GARBAGE,)):  # an interpreter that ends collects garbage when no function runs any more
+        counts.pop(ending, None)
     return counts
 
 

@@ -28,7 +28,7 @@ POINTS = 500  # rows to read by their x, again and again
 ANSWERS = 5
 PROFILED: dict[Phase, int] = {"insert": 60, "select": 4, "point": 60, "wide": 4}
 SAMPLED_S = 1.0
-SAMPLED_QUICK_S = 0.35
+SAMPLED_QUICK_S = 0.4
 OUTER = {
     *(f"program.py:{function}" for function in ("<module>", "main", "carry_out", "repeat")),
     *(
