@@ -141,8 +141,8 @@ class Link:
         self._tell(self.conversation.welcome(self.upstream.backend, self.upstream.facts))
 
     def go_on(self) -> None:
-        """Send what may be sent: set-up at once, a step when it is released and all before it is answered."""
-        while self._queue:
+        """Send what may be sent: set-up at once, a step when it is released, what is behind a step when that is answered."""
+        while self._queue and not self._sent:
             request = self._queue[0]
             kind = self._kind(request)
             if request.sql and "isolation" in request.sql.lower():
@@ -152,16 +152,12 @@ class Link:
                 self._proxy.arrived.append(self._head)
             if self._head and not self._head.released:
                 return
-            if self._head and self._sent:
-                return
             self._queue.popleft()
             if self._head:
                 self._sent[id(request)] = self._head
                 self._head = None
             self.conversation.sent(request)
             self._send(request.data)
-            if self._sent:
-                return
 
     def _kind(self, request: Request) -> StepKind | None:
         """Return what kind of step a request is; to end a transaction that isn't there or has failed is none."""
@@ -241,8 +237,8 @@ class Link:
 
     @property
     def busy(self) -> bool:
-        """Whether the session is being made like new, or told something by us."""
-        return bool(self._renewing) or any(not request.done for request in self._ours)
+        """Whether something other than a step is on its way: set-up, or what makes the session like new."""
+        return bool(self._renewing) or (self.conversation.waiting and not self._sent)
 
     def _renewed(self) -> None:
         failed = any(request.answer.error for request in self._renewing)
