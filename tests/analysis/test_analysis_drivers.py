@@ -160,6 +160,15 @@ def test_a_core_that_others_ran_on_is_found():
     assert [(each.what, each.observed) for each in found.evidence] == [("drivers/psycopg/select", pytest.approx(0.4))]
 
 
+def test_a_driver_that_mostly_collects_garbage_is_found():
+    busy, fine = ({"program.py:select": 100 - share, "program.py:select;:GC:": share} for share in (40, 10))
+    found = finding("drivers-garbage", (PSYCOPG, sample(PSYCOPG, stacks=busy)))
+    assert (found.status, found.evidence[0].observed) == ("present", 0.4)
+    assert "40% of the CPU of psycopg" in found.statement
+    assert finding("drivers-garbage", (PSYCOPG, sample(PSYCOPG, stacks=fine))).status == "absent"
+    assert finding("drivers-garbage", (PSYCOPG, sample(PSYCOPG))).status == "not-measured"
+
+
 def test_a_against_a_says_what_can_be_told_apart():
     first = [(PSYCOPG, sample(PSYCOPG, launch, select=use(100.0))) for launch in range(3)]
     second = [(PSYCOPG, sample(PSYCOPG, launch, control=True, select=use(102.0))) for launch in range(3)]

@@ -15,6 +15,7 @@ from iobound.records.drivers import Layer, Phase, PhaseUse, Profile, Rung
 
 PHASES: list[Phase] = list(get_args(Phase))
 QUEUED = 0.1  # of the wall time in the run queue: others are on the core of the program
+COLLECTED = 0.25  # of its CPU in the garbage collector: what makes rows is no longer the most of it
 COARSE = 0.1  # A against A tells no smaller difference apart
 
 Results = Sampled[DriverCell, DriverSample]
@@ -29,7 +30,7 @@ def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]
     return Judged(
         verdict="\n".join(_verdict(summaries)) or "No driver was measured.",
         summaries=summaries,
-        findings=[_control(results), _queued(summaries)],
+        findings=[_control(results), _queued(summaries), _collecting(summaries)],
         claims=claims(results),
     )
 
@@ -218,4 +219,28 @@ def _queued(summaries: Sequence[DriverSummary]) -> Finding:
         statement=f"The program waited for its core, as others ran there, in {listed([each.what for each in evidence])}.",
         evidence=evidence,
         advice="End what else runs on this machine; look at user, system and wait, of which the run queue is no part.",
+    )
+
+
+def _collecting(summaries: Sequence[DriverSummary]) -> Finding:
+    """Name what makes so many objects that collecting garbage is a good part of its CPU."""
+    rule = "drivers-garbage"
+    sampled = [each for each in summaries if each.layers]
+    if not sampled:
+        return Finding(rule=rule, status="not-measured", statement="No stacks were sampled.")
+    evidence = [
+        Evidence(what=_called(each), observed=share.share, threshold=COLLECTED, unit="of its CPU", cell=each.cell)
+        for each in sampled
+        for share in each.layers
+        if share.layer == "interpreter" and share.share >= COLLECTED
+    ]
+    if not evidence:
+        return Finding(rule=rule, status="absent", statement="Collecting garbage takes little of the CPU of any driver.")
+    said = [f"{each.observed:.0%} of the CPU of {each.what}" for each in evidence if each.observed]
+    return Finding(
+        rule=rule,
+        status="present",
+        statement=f"In SELECTs, collecting garbage takes {listed(said)}.",
+        evidence=evidence,
+        advice="Call gc.freeze() once the program is loaded, and raise the first of gc.set_threshold(); then measure again.",
     )
