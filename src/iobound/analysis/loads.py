@@ -18,7 +18,7 @@ Loads = Sampled[BulkCell, BulkSample]
 PHASES: tuple[Phase, ...] = ("geo", "data")
 STARVED = 0.1  # of the workers' time: one in ten waits for a line, so that the feeder sets the rate
 FLUSHING = 0.5  # of the sessions: more wait for a commit's flush than do anything else
-FLUSHES = ("WalSync", "WALSync", "WalWrite", "WALWrite", "SyncRep", "commit", "flush")  # in what servers call such waits
+FLUSHES = ("WalSync", "WALSync", "WalWrite", "WALWrite", "SyncRep", "Commit")  # in what servers call such waits
 UNRANKED: frozenset[BoundBy] = frozenset({"generator", "errors", "noise"})
 
 

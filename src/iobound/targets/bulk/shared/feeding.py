@@ -16,7 +16,7 @@ from decimal import Decimal
 GEO_COLUMNS = 5
 PHASES = ("geo", "data")
 MESSAGE = 1 << 17  # bytes, the longest that is taken
-QUEUE = 100  # lines in the queue of the published feeder
+QUEUE = 20  # lines in the queue of the published feeder
 
 clock = getattr(time, "perf_counter", time.time)
 
