@@ -1,4 +1,4 @@
-"""The number of schedules, of violations and of aborts is known for each of these, by counting interleavings or from reports."""
+"""How many schedules there are, go wrong or are aborted is known for each of these, by counting or from reports."""
 
 import pytest
 import race_functions as functions
@@ -82,7 +82,10 @@ def test_deadlocks_of_opposite_orders_on_mariadb():
 def test_gap_locks_of_mariadb_deadlock_since_tables_are_truncated():
     _, found = explored(
         functions.get_or_create_mysql,
-        setup="DROP TABLE IF EXISTS docket; CREATE TABLE docket (id integer AUTO_INCREMENT PRIMARY KEY, number integer, KEY (number))",
+        setup="""
+            DROP TABLE IF EXISTS docket;
+            CREATE TABLE docket (id integer AUTO_INCREMENT PRIMARY KEY, number integer, KEY (number))
+        """,
         invariant=lambda db: db.scalar("SELECT count(*) FROM docket") == 1,
         database="mariadb",
     )

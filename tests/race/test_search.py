@@ -45,7 +45,7 @@ def test_the_same_choices_must_lead_to_the_same_statements():
     first = search.begin(search.next())
     carry_out(first, programs)
     search.explored(first)
-    with pytest.raises(Diverged, match="'x'|x"):
+    with pytest.raises(Diverged, match=r"'x'|x"):
         carry_out(search.begin(search.next()), [steps("a", "x"), steps("x", "d")])
 
 

@@ -22,7 +22,7 @@ from iobound.race.search import Pending
 from iobound.race.wakeup import Wakeup
 from iobound.records.race import ABORTS, Ending, Execution, FailureKind, Outcome, SqlFailure, Step, letter
 
-PATIENCE_S = 10.0
+PATIENCE_S = 20.0
 STEPS_LIMIT = 200
 ABANDON_S = 1.0  # for sessions to end whose connections were ended
 ANSWER_S = 0.001  # before the server is asked whether a statement waits

@@ -2,8 +2,8 @@
 
 Nothing is parsed: a statement is cut into words, and only what is certainly harmless isn't a step. Set-up is what configures a
 session (SET, SHOW, USE, DISCARD, LISTEN, DEALLOCATE, …), a ping (``SELECT 1``), a SELECT without FROM that calls only functions
-which tell or set something of the session, and a SELECT from system catalogues only. The proxy adds the end of a transaction that
-isn't there or has failed already: it changes nothing for anybody else.
+which tell or set something of the session, and a SELECT from system catalogues only. The proxy adds the end of a transaction
+that isn't there or has failed already: it changes nothing for anybody else.
 """
 
 from __future__ import annotations
