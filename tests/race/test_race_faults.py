@@ -164,7 +164,7 @@ def test_a_connection_of_mysql_shared_by_threads():
 
 
 def test_a_setup_that_fails():
-    with pytest.raises(UsageError, match='the setup fails.*relation "nowhere" does not exist'):
+    with pytest.raises(UsageError, match=r'the setup fails.*relation "nowhere" does not exist'):
         explored(functions.increment, setup="INSERT INTO nowhere VALUES (1)")
 
 

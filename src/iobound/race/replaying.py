@@ -45,7 +45,7 @@ def replay(
     """Carry out the schedule in `file` once more, of the function that it names, or of `case`.
 
     The verdict is ``violated`` where it goes wrong again, ``incomplete`` where it doesn't, for it is one schedule of many.
-    Raises `Moved` where the function no longer does what the schedule says, `UsageError` where the file or the function isn't there.
+    Raises `Moved` where the function no longer does what the schedule says, `UsageError` where it or the file is gone.
     """
     wanted = read(Path(file))
     found = case or cases.load(wanted.case)
