@@ -37,10 +37,9 @@ OUTER = {
         for function in ("run_until_complete", "run_forever")
     ),
 }  # what all stacks begin with
+RARE = 1 / 300  # of the samples; a stack that is rarer counts as its caller
 
 R = TypeVar("R", PhaseUse, ProfiledPhase)
-
-RARE = 1 / 300  # of the samples; a stack that is rarer counts as one of its caller
 
 
 def environments(cell: DriverCell) -> list[tuple[str, str | None]]:

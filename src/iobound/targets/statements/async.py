@@ -33,7 +33,7 @@ async def main():
 async def carry_out(job, things, checks):
     reads = {"select": selecting(things, checks), "point": pointing(things, checks, job), "wide": widening(things, checks)}
     await warm_up(job, things, checks)
-    fileno = things.fileno() if hasattr(things, "fileno") else None
+    fileno = things.fileno()
     with phases.Measured("insert", job, fileno) as measured:
         measured.done(*await insert(things, job["things"][: job["inserts"]]))
     checks.things(await things.select())

@@ -9,8 +9,7 @@ The data are rows of three columns, in two tables, and rows of 31 columns in a t
 In a cache they are hashes ``iobound:test_things:X``, ``iobound:test_points:X`` and ``iobound:test_wide:ID`` of the same fields.
 
 A driver that offers ``things`` has all of this as objects: `insert(x, y, z)` adds to the first table, `select()` reads it,
-`point(x)` reads one of the second and `wide()` reads the third. To one that offers ``sql`` the statements below
-are given.
+`point(x)` reads one of the second and `wide()` reads the third. One that offers ``sql`` is given the statements below.
 """
 
 from __future__ import print_function
@@ -39,7 +38,7 @@ SELECT = "SELECT * FROM test_things"
 POINT = "SELECT x, y, z FROM test_points WHERE x = {0}"
 SELECT_WIDE = "SELECT * FROM test_wide"
 
-SOCKETS = ("'_socket.", "'_ssl.", "'select.", "<built-in method select.", "'socket'")  # in the names that cProfile gives
+SOCKETS = ("'_socket.", "'_ssl.", "'select.", "<built-in method select.")  # in the names that cProfile gives
 
 
 class BadAnswer(Exception):
@@ -73,7 +72,7 @@ class Checks(object):
     """What the rows must be. `touch_thing` and `touch_wide` touch every column of a row, and return their values."""
 
     def __init__(self, job, sql):
-        self.there = job["things"][job["inserts"] :]
+        self.there = job["things"][job["inserts"] :]  # from the beginning
         self.rows = {"select": job["things"], "point": job["things"][:1], "wide": job["wides"]}
         self.touch_thing = itemgetter(0, 1, 2) if sql else attrgetter(*THING)
         self.touch_wide = itemgetter(*range(len(WIDE))) if sql else attrgetter(*WIDE)
@@ -92,11 +91,8 @@ class Checks(object):
 
     def point(self, x, row):
         """Refuse another row than that of `x`, or none."""
-        same(
-            "point",
-            [] if row is None else [list(self.touch_thing(row))],
-            [thing for thing in self.rows["select"] if thing[0] == x],
-        )
+        found = [] if row is None else [list(self.touch_thing(row))]
+        same("point", found, [thing for thing in self.rows["select"] if thing[0] == x])
 
     def counted(self, measured):
         """Refuse another number of rows than the statements of a phase return."""

@@ -44,7 +44,7 @@ def main():
 def carry_out(job, things, checks):
     reads = {"select": selecting(things, checks), "point": pointing(things, checks, job), "wide": widening(things, checks)}
     warm_up(job, things, checks)
-    fileno = things.fileno() if hasattr(things, "fileno") else None
+    fileno = things.fileno()
     with phases.Measured("insert", job, fileno) as measured:
         measured.done(*insert(things, job["things"][: job["inserts"]]))
     checks.things(things.select())
