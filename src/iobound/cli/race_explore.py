@@ -17,6 +17,7 @@ from iobound.cli.progress import Bar
 from iobound.errors import NoVerdict, UsageError
 from iobound.race import cases, explorer, exports, replaying
 from iobound.records.race import Model
+from iobound.report import race as page
 
 EXIT_CODES = {"holds": 0, "violated": 1, "incomplete": NoVerdict.exit_code, "unsupported": NoVerdict.exit_code}
 
@@ -55,6 +56,7 @@ class Export(click.ParamType[tuple[str, Path]]):
     "--export", "wanted", multiple=True, type=Export(), metavar="FORMAT=FILE",
     help=f"Also write it as {', '.join(exports.known())}; may be given several times.",
 )  # fmt: skip
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Also write the report as one HTML file.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     function: str,
@@ -65,6 +67,7 @@ def command(
     max_schedules: int,
     file: Path | None,
     wanted: tuple[tuple[str, Path], ...],
+    html: Path | None,
     as_json: bool,
 ) -> int:
     """Run the sessions of FILE:NAME in every interleaving of their statements and say whether the invariant always holds.
@@ -89,6 +92,8 @@ def command(
             progress=progress,
         )
     export(report, wanted)
+    if html:
+        html.write_text(page.render(report.record))
     show(report, file or Path(f"{function.rpartition(':')[2]}.replay.json"), as_json)
     return EXIT_CODES[report.verdict]
 
