@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from iobound.race import statements
@@ -23,12 +24,17 @@ READ_SKEW = "G-single (read skew)"
 ABORTED_READ = "G1a (aborted read)"
 DIRTY_READ = "G1b (dirty read)"
 
+VERBS: dict[str, Literal["read", "insert", "update", "delete"]] = {
+    "select": "read",
+    "insert": "insert",
+    "replace": "insert",
+    "update": "update",
+    "delete": "delete",
+}
+ENDS_AND_BEGINNINGS = {"begin", "commit", "rollback"}
 SOURCES = {"from", "join", "into", "update", "table", "using"}
 WHERE = re.compile(r"\bwhere\b(.*?)(?:\b(?:returning|order|for|limit|group)\b|;|$)", re.IGNORECASE | re.DOTALL)
 NUMBERED = re.compile(r"\$(\d+)")
-PREDICATE = re.compile(
-    r"\b(?:count|sum|max|min|avg|exists|any|all)\s*\(|[<>]|\bin\b|\blike\b|\bbetween\b|\bnot\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
@@ -41,33 +47,33 @@ class Named:
 
 @dataclass(frozen=True)
 class _Access:
-    """One statement's use of one table. `seen` is when others could see what it wrote: the place of the commit."""
+    """One statement's use of one table. `seen` is when others could see what it wrote: the place of the end of its transaction,
+    which `undone` it where it was rolled back.
+    """
 
     place: int
     session: int
     table: str
     verb: Literal["read", "insert", "update", "delete"]
     key: str
-    locks: bool
     seen: int
-    predicate: bool
+    undone: bool
 
 
-def find(execution: Execution) -> Named | None:
+def find(execution: Execution, isolation: str | None = None) -> Named | None:
     """Return the anomaly of an execution that went wrong, ``None`` where what was observed shows none."""
     accesses = list(_accesses(execution))
     reads = [access for access in accesses if access.verb == "read"]
     writes = [access for access in accesses if access.verb != "read"]
+    kept = [write for write in writes if not write.undone]
     found: list[tuple[int, Named]] = []
-    for read in reads:
-        for write in writes:
-            if write.session == read.session or write.table != read.table:
-                continue
-            if _missed(read, write):
-                found.extend(_closing(read, write, reads, writes))
-            elif write.place < read.place < write.seen and _shows(execution, read, write):
-                rolled_back = any(step.kind == "rollback" and step.session == write.session for step in execution.steps)
-                found.append((0, Named(ABORTED_READ if rolled_back else DIRTY_READ, read.place)))
+    for read, write in itertools.product(reads, writes):
+        if write.session == read.session or write.table != read.table:
+            continue
+        if isolation == "read uncommitted" and write.place < read.place < write.seen and _shows(execution, read, write):
+            found.append((0, Named(ABORTED_READ if write.undone else DIRTY_READ, read.place)))
+        elif _missed(read, write) and not write.undone and not read.undone:
+            found.extend(_closing(read, write, reads, kept))
     return min(found, key=lambda each: (each[0], each[1].stale or 0))[1] if found else None
 
 
@@ -109,54 +115,39 @@ def _accesses(execution: Execution) -> Iterator[_Access]:
         if step.kind != "statement" or step.failure:
             continue
         words = [word.lower() for word in statements.words(step.sql)]
-        verb = next((word for word in words if word in ("select", "insert", "update", "delete", "replace")), "")
-        tables = [name.rpartition(".")[2] for word, name in itertools.pairwise(words) if word in SOURCES and name != "("]
-        seen = _seen(execution, place)
-        if not verb or not tables or seen is None:
+        verb = next((word for word in words if word in VERBS), None)
+        tables = [
+            name.rpartition(".")[2]
+            for word, name in itertools.pairwise(words)
+            if word in SOURCES
+            and re.match(r"\w", name)
+            and (word, name) != ("update", "set")
+            and name not in ("update", "nowait")
+        ]
+        if verb is None or not tables:
             continue
-        key = _key(step)
-        locks = "for" in words
-        predicate = bool(PREDICATE.search(step.sql))
-        written = tables[0]
-        if verb == "select":
-            if "update" in tables:
-                tables.remove("update")
-            for table in tables:
-                yield _Access(place, step.session, table, "read", key, locks, seen, predicate)
-            continue
-        what: Literal["insert", "update", "delete"] = (
-            "insert" if verb in ("insert", "replace") else "update" if verb == "update" else "delete"
-        )
-        if step.affected != 0:
-            yield _Access(place, step.session, written, what, key, True, seen, predicate)
-        for table in tables[1:]:
-            if table not in ("set", "update"):
-                yield _Access(place, step.session, table, "read", key, locks, seen, predicate)
+        seen, undone = _seen(execution, place)
+        read = partial(_Access, place=place, session=step.session, verb="read", key=_key(step), seen=seen, undone=undone)
+        if VERBS[verb] != "read":
+            table = tables.pop(0)
+            if step.affected != 0:
+                yield read(table=table, verb=VERBS[verb])
+        for table in tables:
+            yield read(table=table)
 
 
-def _seen(execution: Execution, place: int) -> int | None:
-    """Return the place from which others see what a statement did; ``None`` where it was undone."""
+def _seen(execution: Execution, place: int) -> tuple[int, bool]:
+    """Return the place from which others see what a statement did, and whether it was undone then."""
     step = execution.steps[place]
     same = [
-        (at, other)
-        for at, other in enumerate(execution.steps)
-        if (other.session, other.connection) == (step.session, step.connection)
+        each for each in enumerate(execution.steps) if (each[1].session, each[1].connection) == (step.session, step.connection)
     ]
-    inside = False
-    for at, other in same:
-        if other.kind == "begin":
-            inside = True
-        elif other.kind in ("commit", "rollback"):
-            if at > place:
-                return None if other.kind == "rollback" or other.failure else at
-            inside = False
-        if (
-            at == place
-            and not inside
-            and not any(later > place and each.kind in ("commit", "rollback") for later, each in same)
-        ):
-            return place
-    return None if inside else place
+    before = [each.kind for at, each in same if at < place and each.kind in ENDS_AND_BEGINNINGS]
+    after = [(at, each) for at, each in same if at > place and each.kind in ENDS_AND_BEGINNINGS]
+    if after and after[0][1].kind != "begin":  # with or without a BEGIN: some drivers and servers begin by themselves
+        at, end = after[0]
+        return at, end.kind == "rollback" or end.failure is not None
+    return place, bool(before) and before[-1] == "begin"  # in a transaction that was never ended, or committed by itself
 
 
 def _key(step: Step) -> str:

@@ -431,12 +431,12 @@ class _LevelSearch:
         self._violating.append(execution.schedule)
         if self._example is None or preemptions < self._example[0]:
             whole = msgspec.structs.replace(execution, state=execution.state or self._exploration.state())
-            self._example = preemptions, judged(whole, reason)
+            self._example = preemptions, judged(whole, reason, self._isolation)
 
 
-def judged(execution: Execution, reason: str) -> Violation:
+def judged(execution: Execution, reason: str, isolation: str | None) -> Violation:
     """Return a violation with its name."""
-    named = anomaly.find(execution)
+    named = anomaly.find(execution, isolation)
     return Violation(
         execution=execution,
         reason=reason,

@@ -60,7 +60,7 @@ def replay(
             schedules=1,
             exhaustive=False,
             violations=int(broken is not None),
-            example=judged(execution, broken) if broken else None,
+            example=judged(execution, broken, wanted.isolation) if broken else None,
             violating=[execution.schedule] if broken else [],
             outcomes=records.endings([execution]),
             reason=None if broken else "this schedule holds now; explore to know about the others",
