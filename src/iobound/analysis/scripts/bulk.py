@@ -161,9 +161,9 @@ def _retried(found: Rows) -> Finding:
     return Finding(
         rule="bulk-retried",
         status="present" if retried else "absent",
-        statement=f"Lines were loaded again after their connection was lost, in {cells(len(retried))}; all rows are there once."
+        statement=f"Lines were loaded again over a new connection in {cells(len(retried))}; all rows are there once."
         if retried
-        else "No connection was lost.",
+        else "No line had to be loaded again.",
         evidence=[
             Evidence(what="lines loaded again", observed=each.retried, threshold=0, unit="lines", cell=each.id)
             for each in retried

@@ -41,7 +41,6 @@ class Worker(object):
     def geo(self, line):
         """Insert the geographical record of a line."""
         self.connection.execute(self._sql.geo, line[1])
-        return 1
 
     def geo_is_loaded(self, line):
         """Tell whether the line was committed before its connection was lost."""
@@ -58,7 +57,6 @@ class Worker(object):
         self._insert(self.elements(record, items, values))
         if self._in_transaction:
             self.connection.commit()
-        return len(values)
 
     def elements(self, record, items, values):
         """Return the rows of a line."""
@@ -100,7 +98,8 @@ class Worker(object):
         whole = phase == "geo" or self._in_transaction  # a line is committed as a whole or not at all
         for line in iter(lambda: self.take(source), None):
             try:
-                self.rows += load(line)
+                load(line)
+                self.rows += rows_of(line)
             except Exception as error:
                 self._again(line, load, is_loaded, whole, error)
             if times is not None:
@@ -108,18 +107,17 @@ class Worker(object):
 
     def _again(self, line, load, is_loaded, whole, error):
         """Load a line again over a new connection; where that might load rows twice, report it."""
-        for _ in range(ATTEMPTS if whole else 1):
-            self._reconnect(error)
-            if not whole:
-                break
+        self._reconnect(error)
+        for _ in range(ATTEMPTS if whole else 0):
             try:
-                rows = (len(line[2]) if line[2] else 1) if is_loaded(line) else load(line)
-            except Exception as again:
-                error = again
-            else:
-                self.rows += rows
+                if not is_loaded(line):
+                    load(line)
+                self.rows += rows_of(line)
                 self.retried += 1
                 return
+            except Exception as again:
+                error = again
+                self._reconnect(error)
         self.lose(line, whole, error)
 
     def lose(self, line, whole, error):
@@ -202,6 +200,11 @@ def sources(job, feeder, waiting, adapted=lambda receiver: receiver):
 def _feed(source):
     while source.feed():
         time.sleep(0)
+
+
+def rows_of(line):
+    """Return how many rows a line is in its phase: its values, or its geographical record, for which it comes without."""
+    return 1 if line[2] is None else len(line[2])
 
 
 def text(error):

@@ -5,7 +5,7 @@ import asyncio
 import driver
 import loading
 from feeding import MESSAGE, Published, clock, line_of
-from loading import ATTEMPTS, RECONNECT_S, text
+from loading import ATTEMPTS, RECONNECT_S, rows_of, text
 from phases import GoneError, LacksError, RefusedError, cpu, tally
 from sql import ELEMENT
 
@@ -19,7 +19,6 @@ class Worker(loading.Worker):
 
     async def geo(self, line):
         await self.connection.execute(self._sql.geo, line[1])
-        return 1
 
     async def geo_is_loaded(self, line):
         return bool(await self.connection.execute(self._sql.record, line[1]))
@@ -34,7 +33,6 @@ class Worker(loading.Worker):
         await self._insert(self.elements(record, items, values))
         if self._in_transaction:
             await self.connection.commit()
-        return len(values)
 
     async def _insert(self, rows):
         if self._statements == "single":
@@ -69,25 +67,25 @@ class Worker(loading.Worker):
             if line is None:
                 return
             try:
-                self.rows += await load(line)
+                await load(line)
+                self.rows += rows_of(line)
             except Exception as error:
                 await self._again(line, load, is_loaded, whole, error)
             if times is not None:
                 times.append(clock())
 
     async def _again(self, line, load, is_loaded, whole, error):
-        for _ in range(ATTEMPTS if whole else 1):
-            await self._reconnect(error)
-            if not whole:
-                break
+        await self._reconnect(error)
+        for _ in range(ATTEMPTS if whole else 0):
             try:
-                rows = (len(line[2]) if line[2] else 1) if await is_loaded(line) else await load(line)
-            except Exception as again:
-                error = again
-            else:
-                self.rows += rows
+                if not await is_loaded(line):
+                    await load(line)
+                self.rows += rows_of(line)
                 self.retried += 1
                 return
+            except Exception as again:
+                error = again
+                await self._reconnect(error)
         self.lose(line, whole, error)
 
     async def _reconnect(self, error):
