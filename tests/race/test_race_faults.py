@@ -205,6 +205,11 @@ def test_an_unknown_level_and_database():
         explored(functions.increment, database="postgres15")
 
 
+def test_sqlite_in_other_processes():
+    with pytest.raises(UsageError, match="threads and asyncio, not processes"):
+        explored(functions.increment_sqlite, sessions=["BEGIN", "BEGIN"], database="sqlite", model="processes")
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -40,7 +40,7 @@ class Case:
 
 def case(
     *,
-    sessions: int | Sequence[Any] = 2,
+    sessions: int | Sequence[Any] | None = None,
     setup: Setup | None = None,
     invariant: Callable[..., Any] | None = None,
     database: str | None = None,
@@ -48,14 +48,14 @@ def case(
     model: Model = "threads",
     together_with: Sequence[Function] = (),
 ) -> Callable[[Decorated], Decorated]:
-    """Say beside a function how it is explored; `together_with` are other functions that run in the last sessions.
+    """Say beside a function how it is explored; `together_with` are other functions, which run in the sessions after the first.
 
     The function itself stays as it is. See `iobound.race.explore` for the rest.
     """
 
     def decorate(function: Decorated) -> Decorated:
         functions: Function | Sequence[Function] = [function, *together_with] if together_with else function
-        made = build(functions, sessions if not together_with else sessions if sessions != 2 else None)
+        made = build(functions, sessions)
         described = replace(made, setup=setup, invariant=invariant, database=database, isolation=isolation, model=model)
         setattr(function, ATTRIBUTE, described)
         return function

@@ -186,6 +186,8 @@ class Exploration:
             case = self.case
             self._wakeup = Wakeup()
             exits.callback(self._wakeup.close)
+            if opening.kind(case.database) == "sqlite" and case.model not in ("threads", "asyncio"):
+                raise UsageError(f"SQLite is explored with the models threads and asyncio, not {case.model}: it has no server")
             self._opened: Opened = exits.enter_context(opening.open_database(case.database, self._wakeup))
             exits.enter_context(_environment(self._opened.settings))
             calls = [partial(function, *given) for function, given in zip(case.functions, case.arguments, strict=True)]

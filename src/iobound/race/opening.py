@@ -47,18 +47,24 @@ def _private(name: str) -> Service:
     return service.find(name).start(ServiceOptions())
 
 
+def kind(wanted: str | None) -> str:
+    """Return which database is called or at `wanted`; raises `UsageError`."""
+    named = wanted or DEFAULT
+    scheme = urlsplit(named).scheme.partition("+")[0] if "://" in named else named
+    if scheme not in SCHEMES:
+        raise UsageError(nearest(scheme, sorted(SCHEMES), "database"))
+    return SCHEMES[scheme]
+
+
 @contextmanager
 def open_database(wanted: str | None, wakeup: Wakeup) -> Iterator[Opened]:
     """Open the database called or at `wanted`; raises `UsageError` or `LabError`."""
     named = wanted or DEFAULT
     ours = "://" not in named
-    scheme = named if ours else urlsplit(named).scheme.partition("+")[0]
-    if scheme not in SCHEMES:
-        raise UsageError(nearest(scheme, sorted(SCHEMES), "database"))
-    kind = SCHEMES[scheme]
-    url = _private(kind).scratch(PURPOSE) if ours else named
+    service_name = kind(wanted)
+    url = _private(service_name).scratch(PURPOSE) if ours else named
     with ExitStack() as exits:
-        if kind == "sqlite":
+        if service_name == "sqlite":
             from iobound.race.databases.sqlite import Database as Sqlite
             from iobound.race.sqlite import Patched
 
@@ -69,7 +75,7 @@ def open_database(wanted: str | None, wakeup: Wakeup) -> Iterator[Opened]:
             yield Opened(file, patched, {"DATABASE_URL": url}, ours)
             return
         server: Server
-        if kind == "postgresql":
+        if service_name == "postgresql":
             from iobound.race.databases.postgresql import Database as Postgresql
 
             server = Postgresql(url)
