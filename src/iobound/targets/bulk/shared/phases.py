@@ -8,7 +8,7 @@ import time
 
 from feeding import PHASES, clock
 
-PAUSE_S = 0.05  # before each phase, in which whoever watches reads counters
+PAUSE_S = 0.05  # before and after each phase, for whoever watches to read counters while all connections are open
 WINDOW_S = 1.0  # of the rate as the published suite gave it
 
 
@@ -50,9 +50,9 @@ def conduct(job, feeder, group):
     """
     try:
         say(ready=labels(group.connect()))
+        time.sleep(PAUSE_S)
         times = []
         for phase in PHASES:
-            time.sleep(PAUSE_S)
             started = clock()
             result = group.run(phase)
             ended = clock()
@@ -63,6 +63,7 @@ def conduct(job, feeder, group):
             say(phase=phase, wall_s=ended - started, **result)
             if result["gone"]:
                 return
+            time.sleep(PAUSE_S)
         group.close()
         say(feeder_cpu_s=feeder.ended())
     except RefusedError as error:
