@@ -112,6 +112,15 @@ def test_on_an_old_interpreter_what_runs_there_runs_and_the_rest_says_why(labora
         measure(cell(laboratory, "asyncpg", python=["2.7"]), FIRST, laboratory)
 
 
+@pytest.mark.skipif("pypy3" not in interpreters.common(), reason="no PyPy here")
+def test_drivers_that_are_python_throughout_run_on_pypy(laboratory: Laboratory) -> None:
+    sample = measure(cell(laboratory, available(laboratory, "pymysql"), python=["pypy3"]), FIRST, laboratory)
+    check(sample)
+    assert sample.ran["python"].startswith("PyPy")
+    with pytest.raises(Unavailable, match="psycopg2 has no lock for pypy"):
+        measure(cell(laboratory, "psycopg2", python=["pypy3"]), FIRST, laboratory)
+
+
 def test_a_driver_that_returns_other_rows_has_no_speed(
     laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ One that offers ``things`` has ``connect(url)``, which returns the tables of `ta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,12 +28,14 @@ from typing import Literal
 from msgspec.structs import asdict
 
 import iobound
-from iobound.errors import UsageError, nearest
+from iobound.errors import Unavailable, UsageError, nearest
 from iobound.lab import interpreters, parts
+from iobound.lab.environments import LOCKS
 from iobound.lab.parts import Calls, Model, Part
 
 FOLDER = Path(iobound.__file__).parent / "targets" / "drivers"
 ENVIRONMENT = "drivers"
+PYPY = "drivers-pypy"  # the environment of those that are Python throughout, on PyPy
 
 
 @dataclass(frozen=True)
@@ -94,3 +97,18 @@ def find(name: str) -> Driver:
     if name not in catalogue():
         raise UsageError(nearest(name, names(), "driver"))
     return catalogue()[name]
+
+
+def environment_of(driver: Driver, python: str | None) -> str:
+    """Return the environment that has `driver` on the interpreter `python`; raises `Unavailable` where none has."""
+    on_pypy = python and not interpreters.missing(python) and interpreters.find(python).implementation == "pypy"
+    if on_pypy and _distributions(driver.part.dependencies) <= _distributions((LOCKS / f"{PYPY}.txt").read_text().splitlines()):
+        return PYPY
+    if missing := driver.unavailable(python):
+        raise Unavailable(missing)
+    return ENVIRONMENT
+
+
+def _distributions(requirements: Sequence[str]) -> set[str]:
+    """Return the names that requirements, or the lines of a lock, begin with."""
+    return {name[0] for each in requirements if (name := re.match(r"[\w.-]+", each))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import dropwhile
 from typing import TypeVar
 
@@ -43,8 +43,10 @@ R = TypeVar("R", PhaseUse, ProfiledPhase)
 
 
 def environments(cell: DriverCell) -> list[tuple[str, str | None]]:
-    """Return the locked environment that `cell` needs."""
-    return [(drivers.ENVIRONMENT, cell.python)]
+    """Return the locked environment that `cell` needs, where it can be had."""
+    with suppress(Unavailable):  # which measuring will tell
+        return [(drivers.environment_of(drivers.find(cell.driver), cell.python), cell.python)]
+    return []
 
 
 def measure(cell: DriverCell, turn: Turn, laboratory: Laboratory) -> DriverSample:
@@ -55,9 +57,7 @@ def measure(cell: DriverCell, turn: Turn, laboratory: Laboratory) -> DriverSampl
     """
     assert cell.service is not None
     driver = drivers.find(cell.driver)
-    if missing := driver.unavailable(cell.python):
-        raise Unavailable(missing)
-    environment = locked.environment(drivers.ENVIRONMENT, cell.python)
+    environment = locked.environment(drivers.environment_of(driver, cell.python), cell.python)
     service = laboratory.service(cell.service)
     rows = things.things(cell.rows)
     profiled = turn.launch == 0 and not turn.control
