@@ -270,8 +270,12 @@ class Exploration:
 
     @property
     def depends_on_order(self) -> bool:
-        """Whether it matters in which order the sessions begin."""
+        """Whether it matters in which order the sessions begin, seen since `warmed_up`."""
         return self._controller.depends_on_order
+
+    def warmed_up(self) -> None:
+        """Count only from now on: while a pool fills for the first time, sessions wait as they never do again."""
+        self._controller.depends_on_order = False
 
     def check_setup(self) -> None:
         """See that the set-up undoes what a schedule did."""
@@ -394,6 +398,7 @@ class _LevelSearch:
         self._violating = []
         self._endings = Counter()
         self._count = self._endless = 0
+        self._exploration.warmed_up()
         sessions = range(len(self._exploration.case.functions))
         for order in itertools.permutations(sessions):
             search = make()

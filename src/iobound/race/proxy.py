@@ -177,7 +177,7 @@ class Link:
         except OSError:
             data = b""
         if not data:
-            self._lost()
+            self.lose()
             return
         for part, request in self.conversation.from_server(data):
             held = self._sent.get(id(request)) if request else None
@@ -220,10 +220,10 @@ class Link:
         self._queue.clear()
         self._proxy.withdraw(self)
         if self.upstream is None:
-            self._lost()
+            self.lose()
         elif any(not held.request.done for held in self._sent.values()):
             self._proxy.server.end(self.backend)
-            self._lost()
+            self.lose()
         else:
             self._sent.clear()
             self._renewing = self._proxy.server.renewal(self.conversation, self._isolation)
@@ -254,8 +254,8 @@ class Link:
             self._proxy.give_back(self._startup, self._isolation, self.upstream)
         self.upstream = None
 
-    def _lost(self) -> None:
-        """The server has ended the session."""
+    def lose(self) -> None:
+        """End both sides: the server has ended the session, or is to."""
         self.closed = True
         self._renewing = []
         self._proxy.links.discard(self)
@@ -290,6 +290,7 @@ class Proxy:
         self.shared: list[object] = []
         self.sets_isolation = False
         self.rewrite: Callable[[str], str] = unchanged
+        self.deadlock_s = server.deadlock_s
         self._idle: defaultdict[tuple[Startup, str | None], list[Upstream]] = defaultdict(list)
         self._observer = server.observe()
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
@@ -382,7 +383,7 @@ class Proxy:
         self._listener.close()
         self.abandon()
         for link in list(self.links):
-            link._lost()
+            link.lose()
         for upstreams in self._idle.values():
             for upstream in upstreams:
                 upstream.close()

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from iobound.records.race import Execution, Level, Outcome, Replay, Report, Step, Subject, Violation, letter
+from iobound.records.race import Execution, Level, Outcome, Report, Step, Subject, Violation, letter
 
 WIDTH = 110
 NUMBER = 4
@@ -74,11 +74,6 @@ def schedule(violation: Violation, subject: Subject, width: int = WIDTH) -> Iter
     yield from textwrap.wrap(f"{violation.reason}", width)
     if execution.state:
         yield from _state(execution, width)
-
-
-def replayed(replay: Replay) -> str:
-    """Return how to carry out a replay file again."""
-    return f"iobound race replay {replay.case}"
 
 
 def _cell(step: Step, place: int, *, stale: bool) -> str:

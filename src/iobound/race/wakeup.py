@@ -19,16 +19,17 @@ class Wakeup:
         self._selector = selectors.DefaultSelector()
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._told: deque[Callable[[], None]] = deque()
-        self._selector.register(self._bell, READ, self._listen)
+        self._watched: dict[int, Callable[[], None]] = {}
+        self.watch(self._bell, self._listen)
 
     def watch(self, file: Any, ready: Callable[[], None]) -> None:
         """Call `ready` whenever `file` can be read."""
-        self._selector.register(file, READ, ready)
+        self._watched[self._selector.register(file, READ, ready).fd] = ready
 
     def forget(self, file: Any) -> None:
         """Watch `file` no more."""
         with suppress(KeyError, ValueError):
-            self._selector.unregister(file)
+            del self._watched[self._selector.unregister(file).fd]
 
     def tell(self, act: Callable[[], None]) -> None:
         """Let the searching thread call `act`; for any thread."""
@@ -40,7 +41,9 @@ class Wakeup:
         """Handle what is ready, after up to `timeout_s` seconds; return whether there was something."""
         ready = self._selector.select(timeout_s)
         for key, _ in ready:
-            key.data()
+            ready_one = self._watched.get(key.fd)
+            if ready_one and ready_one is key.data:  # not forgotten by one that was ready before it
+                ready_one()
         return bool(ready)
 
     def close(self) -> None:
