@@ -258,11 +258,22 @@ class Controller:
                 self._wakeup.wait(left)
             if self._answer(session):
                 return True
+            seen = self._drafts[session.steps[-1]].step.blocked
             if self._waits_for_lock(session):
-                return False
+                return not seen and self._ends_deadlock(session)
             if time.monotonic() > deadline:
                 raise Stuck(f"a statement takes more than {PATIENCE_S:g} s: {session.held.sql if session.held else ''}")
             pause = min(2 * pause, 0.05)
+
+    def _ends_deadlock(self, session: _Session) -> bool:
+        """Wait until the database has looked whether this wait closes a circle; return whether it ended the statement.
+
+        So it's always the last to wait who is the victim, not the one whose timer happens to be the first.
+        """
+        until = time.monotonic() + self._gate.deadlock_s
+        while not self._answer(session) and (left := until - time.monotonic()) > 0:
+            self._wakeup.wait(left)
+        return self._answer(session)
 
     def _waits_for_lock(self, session: _Session) -> bool:
         sent = [each for each in self._sessions if each.state == "sent" and each.held]

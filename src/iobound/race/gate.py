@@ -48,6 +48,9 @@ class Gate(Protocol):
     sets_isolation: bool
     """Whether the program has set an isolation level itself."""
 
+    deadlock_s: float
+    """How long after a wait has begun the database looks for a deadlock, whose victim is then who looked; 0 for at once."""
+
     rewrite: Callable[[str], str]
     """What is sent instead of each statement."""
 

@@ -82,6 +82,7 @@ class Patched:
         self.shared: list[object] = []
         self.sets_isolation = False
         self.rewrite: Callable[[str], str] = unchanged
+        self.deadlock_s = 0.0
         self.through = True
         self._path = database.path.resolve()
         self._wakeup = wakeup

@@ -63,5 +63,12 @@ def test_verdict(function, database, level, expected):
         assert found.outcomes[wanted["kind"]] == int(wanted["aborts"]), report
 
 
+def test_a_deadlock_has_the_same_victim_every_time():
+    import bulk_update_lock_order
+
+    found = [race.explore(bulk_update_lock_order.mark, database="postgresql").levels[0].violating for _ in range(8)]
+    assert all(violating == found[0] for violating in found)
+
+
 def test_all_reports_are_here():
     assert len([name for name in MODULES if not name.startswith("variants_")]) == 25

@@ -84,6 +84,11 @@ class Database(Handle, Protocol):
 class Server(Database, Protocol):
     """A database behind a socket."""
 
+    @property
+    def deadlock_s(self) -> float:
+        """How long after a wait has begun the server looks for a deadlock, whose victim is then who looked; 0 for at once."""
+        ...
+
     def settings(self, host: str, port: int) -> dict[str, str]:
         """Return the environment in which a program finds this database at another address."""
         ...

@@ -52,6 +52,8 @@ COLUMNS = """
 class Database:
     """See `iobound.race.databases.Server`."""
 
+    deadlock_s = 0.0  # InnoDB looks when a wait begins
+
     def __init__(self, url: str) -> None:
         self.name = "mariadb"
         self.isolations: Sequence[str] = ("read uncommitted", "read committed", "repeatable read", "serializable")

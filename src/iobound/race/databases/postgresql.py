@@ -24,7 +24,8 @@ from iobound.race.wire import Request, Startup
 from iobound.race.wire.postgresql import Conversation
 from iobound.records.race import FailureKind, State
 
-DEADLOCK_TIMEOUT = "5ms"
+DEADLOCK_TIMEOUT = "1ms"
+DEADLOCK_S = 0.004  # in which a waiting session has looked for a deadlock, on a busy machine too
 REPORTED = (
     *("server_version", "server_encoding", "client_encoding", "application_name", "is_superuser", "session_authorization"),
     *("DateStyle", "IntervalStyle", "TimeZone", "integer_datetimes", "standard_conforming_strings", "in_hot_standby"),
@@ -145,6 +146,11 @@ class Database:
     def close(self) -> None:
         """End the direct connection."""
         self._direct.close()
+
+    @property
+    def deadlock_s(self) -> float:
+        """How long it takes until a waiting session has looked for a deadlock."""
+        return DEADLOCK_S if self._waits_briefly else 0.0
 
     def _may_wait_briefly(self) -> bool:
         """Tell whether our user may lower the time after which the server looks for deadlocks."""
