@@ -224,6 +224,7 @@ def test_what_cannot_be_told_apart_is_a_tie():
 def test_what_the_feeder_or_noise_limits_is_never_ranked(spoilt: Load):
     judgement = judged(Load(), spoilt)
     assert row(judgement, spoilt).relative is None
+    assert f"Not ranked, since {row(judgement, spoilt).bound_because}: asyncio/asyncpg" in judgement.verdict
 
 
 def test_nothing_measured_is_said_as_such():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from iobound.analysis import statistics
-from iobound.analysis.loads import STARVED, Loads, control, name, summarise
+from iobound.analysis.loads import STARVED, UNRANKED, Loads, control, name, summarise
 from iobound.analysis.loads_published import claims
 from iobound.analysis.sampled import Judged, Sampled
 from iobound.analysis.words import bound_by, cells, estimated, figure, listed
@@ -42,17 +42,29 @@ def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]
 
 def _verdict(sampled: Loads, found: Rows) -> str:
     values = [each for each in found if each.phase == "data" and each.valid]
-    references = {each.relative_to for each in values}
-    heads = [each for each in values if each.id in references or each.relative_to is None]
-    return "\n".join(_sentence(head, values, sampled) for head in heads) or "No bulk load was measured."
+    ranked = [each for each in values if each.bound_by not in UNRANKED]
+    references = {each.relative_to for each in ranked}
+    heads = [each for each in ranked if each.id in references or each.relative_to is None]
+    lines = [*(_sentence(head, ranked, sampled) for head in heads), *_unranked([each for each in values if each not in ranked])]
+    return "\n".join(lines) or "No bulk load was measured."
+
+
+def _unranked(values: Rows) -> Iterator[str]:
+    """Say what was loaded where that isn't the model's own speed, by the reason."""
+    for because in dict.fromkeys(each.bound_because for each in values):
+        rates = [f"{name(each)} {_rate(each)} over {each.connections}" for each in values if each.bound_because == because]
+        yield f"Not ranked, since {because}: {listed(rates, len(rates))} connections."
+
+
+def _rate(each: BulkSummary) -> str:
+    return f"{figure(each.rows_per_second.estimate)} rows/s" if each.rows_per_second else "nothing"
 
 
 def _sentence(head: BulkSummary, values: Rows, sampled: Loads) -> str:
     """Say what a cell loads, and what those that are held against it load beside it."""
-    assert head.rows_per_second is not None
     over = f"{head.connections} connection{'s' * (head.connections != 1)}"
     limit = f", {bound_by(head.bound_by)}" if head.bound_by else ""
-    parts = [f"Over {over}, {name(head)} loaded {figure(head.rows_per_second.estimate)} rows/s{limit}"]
+    parts = [f"Over {over}, {name(head)} loaded {_rate(head)}{limit}"]
     least = _detectable(sampled)
     compared = [(each, each.relative) for each in values if each.relative and each.relative_to == head.id]
     apart = [(each, ratio) for each, ratio in compared if not _is_tie(ratio, least)]
