@@ -164,7 +164,8 @@ def test_commands_change_one_variable_at_a_time_and_last_the_command():
     question = walk_of_commands(a, b, {"WORKERS": ("1", "4"), "POOL": ("5", "20")}, Workload(name="/"), 10)
     (made,) = question.walks
     assert [step.factor for step in made.forwards] == ["WORKERS", "POOL", "command"]
-    assert [step.factor for step in made.backwards] == ["POOL", "WORKERS", "command"]
+    assert [step.factor for step in made.backwards] == ["command", "POOL", "WORKERS"]
+    assert (made.first, made.last) == ("A with WORKERS=1, POOL=5", "B with WORKERS=4, POOL=20")
     cells = {cell.id: cell for cell in question.cells}
     comparisons = {comparison.id: comparison for comparison in question.comparisons}
     settings = [[cells[id_].settings for id_ in comparisons[step.comparison].cells] for step in made.forwards]

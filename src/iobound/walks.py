@@ -88,6 +88,12 @@ class Station:
         """What makes two stations the same."""
         return (self.target.name, *(f"{name}={value}" for name, value in sorted(self.settings.items())))
 
+    @property
+    def label(self) -> str:
+        """What it is called as an end of a walk."""
+        settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"{self.target.name} with {settings}" if settings else self.target.name
+
 
 @dataclass(frozen=True)
 class Change:
@@ -354,25 +360,29 @@ def walk_of_commands(
     concurrency: int,
     *,
     both_ways: bool = True,
+    notes: Sequence[str] = (),
 ) -> Question:
     """Return the walk between two commands: each of the `factors` (environment variables, from one value to another) changes
-    by itself, and last the command, where it is another one.
+    by itself, and the command, last or in the opposite order first, where it is another one.
     """
     start = Station(first, {name: before for name, (before, _) in factors.items()})
     end = Station(last, {name: after for name, (_, after) in factors.items()})
 
-    def changes(names: Sequence[str]) -> Iterator[Change]:
+    def changes(order: Sequence[str | None]) -> Iterator[Change]:
         now = start
-        for name in names:
-            before, after = factors[name]
-            then = replace(now, settings={**now.settings, name: after})
-            yield Change((name,), before or EMPTY, after or EMPTY, now, then)
+        for name in order:
+            if name is None:
+                then = Station(last, now.settings)
+                yield Change(("command",), first.name, last.name, now, then)
+            else:
+                before, after = factors[name]
+                then = Station(now.target, {**now.settings, name: after})
+                yield Change((name,), before or EMPTY, after or EMPTY, now, then)
             now = then
-        if first is not last:
-            yield Change(("command",), first.name, last.name, now, end)
 
-    there, back = list(changes(list(factors))), list(changes(list(factors)[::-1])) if both_ways else []
-    return _asked(start, end, there, back, workload, concurrency)
+    order = [*factors, *([] if first is last else [None])]
+    back = list(changes(order[::-1])) if both_ways else []
+    return _asked(start, end, list(changes(order)), back, workload, concurrency, notes=notes)
 
 
 def _asked(
@@ -392,8 +402,8 @@ def _asked(
     together = [_named(change.factors) for change in forwards if len(change.factors) > 1]
     made = Walk(
         id=asked.id,
-        first=first.target.name,
-        last=last.target.name,
+        first=first.label,
+        last=last.label,
         workload=str(workload),
         direct=direct,
         forwards=there,

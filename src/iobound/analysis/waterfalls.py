@@ -59,13 +59,11 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
 def sentence(fall: Waterfall) -> str:
     """Say in a line what the ratio is and what bound the two, what its largest steps are, and whether their order matters."""
     if fall.direct is None:
-        return f"{fall.last} against {fall.first} ({fall.workload}): nothing can be told, {fall.reason}."
+        return f"{fall.last} against {fall.first} ({fall.workload}) can't be told: {fall.reason}."
     by = f", by {fall.steps[0].after}" if fall.steps[0].factor == TOOL else ""
     bounds = listed([bound_by(bound) for bound in dict.fromkeys(fall.bound_by) if bound])
-    whole = (
-        f"{fall.last} has {estimated(fall.direct, 'x')} the throughput of {fall.first} ({fall.workload}{by}"
-        f"{f'; {bounds}' if bounds else ''})"
-    )
+    about = "; ".join([f"{fall.workload}{by}", *([bounds] if bounds else []), *([fall.reason] if fall.reason else [])])
+    whole = f"{fall.last} has {estimated(fall.direct, 'x')} the throughput of {fall.first} ({about})"
     known = {step.comparison: step.ratio for step in fall.steps if step.ratio}
     largest = sorted(known, key=lambda comparison: -abs(math.log(known[comparison].estimate)))[:MOST]
     told = [step for step in fall.steps if step.comparison in known and (step.comparison in largest or step.factor == COLOUR)]

@@ -111,6 +111,8 @@ def named(factors: Sequence[str]) -> Factors:
         match = re.fullmatch(r"([A-Za-z_]\w*)=([^,]*),([^,]*)", text)
         if not match or match[2] == match[3]:
             raise UsageError(f"--factor {text}: write an environment variable with two different values, NAME=A,B")
+        if match[1] == "PORT":
+            raise UsageError(f"--factor {text}: the port is chosen anew for each start; name another variable")
         if match[1] in found:
             raise UsageError(f"--factor {text}: {match[1]} has its two values already; a factor goes from one to the other")
         found[match[1]] = (match[2], match[3])
@@ -143,7 +145,8 @@ def of_commands(
     factors = {name: (before, last.settings[name]) for name, before in first.settings.items()}
     workload = Workload(name=" ".join(exchange.path for exchange in asked))
     ends = targets[names[0]], targets[names[1]]
-    return walk_of_commands(*ends, factors, workload, concurrency, both_ways=both_ways), targets.__getitem__
+    notes = [f"{name}: {' '.join(target.argv)}" for name, target in targets.items()]
+    return walk_of_commands(*ends, factors, workload, concurrency, both_ways=both_ways, notes=notes), targets.__getitem__
 
 
 def plan_of(question: Question, quick: bool, budget: float | None, precision: float) -> Plan:

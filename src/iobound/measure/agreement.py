@@ -26,12 +26,11 @@ def agreed(first: Start, second: Start, asked: Sequence[Exchange]) -> list[Excha
     difference between the two.
     """
     with launch_command(first.argv, settings=first.settings) as running:
-        exchanges = [
-            Exchange(path=exchange.path, status=status, answer=body if body == again else None)
-            for (exchange, status, body), (_, _, again) in zip(
-                answers(running.url, asked), answers(running.url, asked), strict=True
-            )
-        ]
+        once, again = (list(answers(running.url, asked)) for _ in range(2))  # one after the other: it may serve one at a time
+    exchanges = [
+        Exchange(path=exchange.path, status=status, answer=body if body == later else None)
+        for (exchange, status, body), (_, _, later) in zip(once, again, strict=True)
+    ]
     with launch_command(second.argv, settings=second.settings) as running:
         try:
             verify(running.url, exchanges)

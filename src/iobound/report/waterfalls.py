@@ -62,9 +62,7 @@ def _grid(title: str, steps: Sequence[StepRatio], notes: Sequence[str]) -> Grid:
         if step.reason:
             weak.setdefault(step.reason, []).append(step.factor)
         elif not OF_THE_TARGET.intersection(step.bound_by):
-            limit = (
-                f"{_bounds(step.bound_by)}, not the target, was the limit before and after, which hides what the step is worth"
-            )
+            limit = f"the target wasn't the limit, before or after, but {_bounds(step.bound_by)}"
             weak.setdefault(limit, []).append(step.factor)
     everything = len(steps) > 1 and [len(steps)] == [len(names) for names in weak.values()]
     reasons = [f"{'All steps' if everything else ', '.join(dict.fromkeys(names))}: {why}." for why, names in weak.items()]
