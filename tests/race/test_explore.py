@@ -124,3 +124,27 @@ def test_an_incomplete_search_never_holds():
     assert report.verdict == "incomplete"
     with pytest.raises(race.Violated):
         report.assert_holds()
+
+
+@pytest.mark.parametrize(
+    ("function", "database"),
+    [(functions.increment, None), (functions.increment_locked, None), (functions.increment_mysql, "mariadb")],
+)
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+def test_the_reduced_search_comes_to_the_same_verdict(function, database, isolation):
+    whole, _ = explored(function, database=database, isolation=isolation)
+    fewer, _ = explored(function, database=database, isolation=isolation, max_schedules=3)
+    [all_of_it], [part_of_it] = whole.levels, fewer.levels
+    assert (all_of_it.reduced, part_of_it.reduced) == (False, True)
+    assert part_of_it.exhaustive
+    assert part_of_it.verdict == all_of_it.verdict
+    assert part_of_it.schedules < all_of_it.schedules
+    assert {tuple(schedule) for schedule in part_of_it.violating} <= {tuple(schedule) for schedule in all_of_it.violating}
+    assert part_of_it.outcomes.keys() == all_of_it.outcomes.keys()
+
+
+def test_three_sessions_of_four_statements_by_reduction():
+    report, _ = explored(functions.increment, sessions=3)
+    [level] = report.levels
+    assert (level.verdict, level.exhaustive, level.reduced) == ("violated", True, True)
+    assert level.schedules < 200  # of 13,830, of which 13,560 lose an update

@@ -283,7 +283,8 @@ class Exploration:
 
     def strict(self, isolation: str | None) -> bool:
         """Tell whether sessions may run at a level where reads lock, or see what isn't committed."""
-        return isolation in ("serializable", "read uncommitted") or self._opened.gate.sets_isolation
+        level = isolation or self._opened.database.isolation()
+        return level in ("serializable", "read uncommitted") or self._opened.gate.sets_isolation
 
     @property
     def isolations(self) -> Sequence[str]:

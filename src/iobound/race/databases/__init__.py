@@ -48,6 +48,10 @@ class Database(Handle, Protocol):
     version: str
     isolations: Sequence[str]
 
+    def isolation(self) -> str:
+        """Return the level of sessions that ask for none."""
+        ...
+
     def failure(self, code: str, message: str) -> FailureKind:
         """Return the class of an error."""
         ...

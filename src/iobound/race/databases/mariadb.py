@@ -82,6 +82,10 @@ class Database:
         """Return the first column of the first row."""
         return scalar(self.rows(sql, *parameters))
 
+    def isolation(self) -> str:
+        """Return the default level."""
+        return str(self.scalar(f"SELECT @@GLOBAL.{self._level}")).lower().replace("-", " ")
+
     def failure(self, code: str, message: str) -> FailureKind:
         """Return the class of an error number."""
         return KINDS.get(int(code) if code.isdigit() else 0, "error")

@@ -85,6 +85,10 @@ class Database:
         """Return the first column of the first row."""
         return scalar(self.rows(sql, *parameters))
 
+    def isolation(self) -> str:
+        """Return the default level."""
+        return str(self.scalar("SHOW default_transaction_isolation"))
+
     def failure(self, code: str, message: str) -> FailureKind:
         """Return the class of an SQLSTATE."""
         return KINDS.get(code) or ("constraint-violation" if code.startswith("23") else "error")

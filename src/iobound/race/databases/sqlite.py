@@ -46,6 +46,10 @@ class Database:
         """Return the first column of the first row."""
         return scalar(self.rows(sql, *parameters))
 
+    def isolation(self) -> str:
+        """Return the name of what SQLite does: readers have a snapshot and lock nothing."""
+        return "snapshot"
+
     def failure(self, code: str, message: str) -> FailureKind:
         """Return the class of an error by SQLite's name for it."""
         if code == "SQLITE_BUSY_SNAPSHOT":
