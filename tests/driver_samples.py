@@ -27,7 +27,7 @@ PHASES: list[Phase] = ["insert", "select", "point", "wide"]
 def cell(driver: str, service: str = "postgresql", rtt_ms: float = 0.0, **other: Any) -> DriverCell:
     values: dict[str, Any] = {"title": driver, "rung": "driver", "beneath": None, **other}
     return DriverCell(
-        id=f"drivers/rtt{rtt_ms:g}ms/{driver}" if rtt_ms else f"drivers/{driver}",
+        id="/".join(["drivers", *filter(None, [values.get("python"), f"rtt{rtt_ms:g}ms" if rtt_ms else None]), driver]),
         service=service,
         rtt_ms=rtt_ms,
         driver=driver,

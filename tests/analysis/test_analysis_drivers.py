@@ -7,7 +7,7 @@ import pytest
 from driver_samples import cell, judged, profiled, row, sample, use
 from iobound.analysis import layers
 from iobound.analysis.published_drivers import CALLS, LOCAL_S, MYSQLDB, NETWORK_S, PYMYSQL
-from iobound.records import ClaimResult, Finding
+from iobound.records import ClaimResult, DriverSummary, Finding, Interval
 from iobound.records.drivers import Layer
 
 PSYCOPG = cell("psycopg", title="psycopg 3 (C)")
@@ -43,6 +43,16 @@ def test_a_driver_is_compared_with_the_first_of_its_service_in_each_round():
     assert (compared.relative.estimate, compared.relative.low) == pytest.approx((3.0, 3.0))
     assert compared.baseline == "drivers/psycopg/select"
     assert row(judgement, "psycopg").relative is row(judgement, "mysqlclient").relative is None
+
+
+def test_on_further_interpreters_a_driver_is_compared_with_itself():
+    old, new = ([cell(driver, python=python) for driver in ("psycopg", "psycopg2")] for python in ("3.8", "3.13"))
+    seen = [(of, sample(of, select=use(us))) for of, us in zip([*old, *new], (400.0, 300.0, 200.0, 100.0), strict=True)]
+    selects = [each for each in judged(*seen).summaries if isinstance(each, DriverSummary) and each.phase == "select"]
+    found = {(each.python, each.driver): each for each in selects}
+    assert found["3.8", "psycopg2"].baseline == f"{old[0].id}/select"
+    assert found["3.13", "psycopg2"].baseline == f"{old[1].id}/select"
+    assert found["3.13", "psycopg2"].relative == Interval(estimate=pytest.approx(1 / 3))
 
 
 def test_a_database_in_the_process_has_no_time_beside_it():

@@ -109,7 +109,8 @@ class DriverSummary(ScriptSummary, frozen=True, kw_only=True, tag="drivers"):
     `wall_us` is the sum of `user_us`, `system_us`, `runqueue_us` and `wait_us`; where the last comes from says `wait_source`.
     `threads_us` is part of the CPU: that of other threads. `database_us` is the CPU of the service's processes meanwhile,
     beside it. `io_bound_index` is wait over wall: the share of time in which the client could have done something else.
-    `relative` is the wall time over that of `baseline`, a row of the same service and phase. `function_calls` are those of a
+    `relative` is the wall time over that of `baseline`, a row of the same service and phase: of its first driver, or on further
+    interpreters of the same driver on the first. `function_calls` are those of a
     statement, as cProfile counts them. Of SELECTs alone: `json_us` (what the JSON of an answer takes), `ladder` (the steps from
     the driver beneath up to JSON), `layers`, and the samples behind them: `stacks`, of `functions` whose layers are known.
     """

@@ -108,9 +108,17 @@ def _round_trips(uses: Sequence[PhaseUse]) -> float | None:
 
 
 def _baseline(results: Results, cell: DriverCell) -> DriverCell:
-    """Return the first driver of the plan on the same service, interpreter and round-trip time."""
-    alike = (cell.service, cell.python, cell.rtt_ms)
-    return next(each for each in results.cells.values() if (each.service, each.python, each.rtt_ms) == alike)
+    """Return the first driver measured on the same service over the same round-trip time: on the first interpreter it is the
+    first of all, on further ones the same driver on the first.
+    """
+    alike = [
+        each
+        for each in results.cells.values()
+        if (each.service, each.rtt_ms) == (cell.service, cell.rtt_ms) and results.samples[each.id]
+    ]
+    if cell.python == alike[0].python:
+        return alike[0]
+    return next(each for each in alike if each.driver == cell.driver)
 
 
 # --- what profilers say ---------------------------------------------------------------------------------------------

@@ -93,13 +93,10 @@ def _split(phase: Phase, what: str, of: Sequence[DriverSummary]) -> Grid:
         "times first": lambda each: words.interval(each.relative, "x") if each.relative else "–",
     }
     rows = [[column(each) for column in columns.values()] for each in _ordered(of)]
-    firsts = dict.fromkeys(each.baseline.rpartition("/")[0].rpartition("/")[2] for each in of)
-    notes = (
-        [f"The last column is against the first driver planned on each service: {', '.join(firsts)}."]
-        if phase == "select"
-        else []
-    )
-    return Grid(f"{what}: µs a statement", [*columns], rows, numbers=range(1, len(columns)), notes=notes)
+    firsts = ", ".join(dict.fromkeys(each.baseline.split("/")[-2] for each in of if each.python == of[0].python))
+    further = "; on further interpreters against the same driver on the first" if len({each.python for each in of}) > 1 else ""
+    note = f"The last column is against the first driver of each service ({firsts}){further}."
+    return Grid(f"{what}: µs a statement", [*columns], rows, range(1, len(columns)), notes=[note] if phase == "select" else [])
 
 
 def _layers(of: Sequence[DriverSummary]) -> Iterator[Grid]:
