@@ -15,7 +15,16 @@ LOOPED = catalogue.find("starlette/uvicorn-uvloop/asyncpg")
 
 
 def setting(target: str, name: str, level: int, ratio: float, verdict: Ranking) -> Setting:
-    return Setting(target=target, setting=name, level=level, ratio=Interval(estimate=ratio), verdict=verdict, reason=None)
+    return Setting(
+        target=target,
+        setting=name,
+        level=level,
+        default=10,
+        ratio=Interval(estimate=ratio),
+        verdict=verdict,
+        reason=None,
+        bound_by="target-cpu",
+    )
 
 
 def test_every_setting_that_a_target_has_is_tried_alike_from_its_default():

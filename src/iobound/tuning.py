@@ -13,6 +13,7 @@ from iobound.lab.catalogue import Target
 from iobound.lab.parts import Knob
 from iobound.planning import NOTHING, Question, at_levels
 from iobound.records import Setting, Workload
+from iobound.workloads import need
 
 DEFAULTS: dict[Knob, int] = {"WORKERS": 1, "THREADS": 10, "POOL_SIZE": 10}
 EXPERIMENT, BEST = "tune", "best"
@@ -28,17 +29,23 @@ def levels(cores: int) -> dict[Knob, list[int]]:
 
 
 def search(targets: Sequence[Target], workload: Workload, concurrency: int, cores: int) -> Question:
-    """Ask for each target what each of its settings is worth; raises `UsageError` for one that doesn't serve the workload."""
+    """Ask for each target what each of its settings is worth, a pool's only where the workload reaches a service.
+
+    Raises `UsageError` for a target that doesn't serve the workload, and where none has a setting.
+    """
     question = NOTHING
     for target in targets:
         if not target.serves(workload):
             raise UsageError(f"{target.name} doesn't serve the workload {workload}; `iobound list` shows what each needs")
         for knob, tried in levels(cores).items():
-            if knob in target.knobs:
+            if knob in target.knobs and (knob != "POOL_SIZE" or need(workload) != "nothing"):
                 contenders = [(str(level), target, {str(knob): str(level)}) for level in tried]
                 of = f"{EXPERIMENT}/{workload}/{target.name}/{knob}"
                 asked = f"{knob} of {target.name}"
                 question += at_levels(EXPERIMENT, of, asked, contenders, workload, concurrency, control=True)
+    if not question.cells:
+        names = " and ".join(target.name for target in targets)
+        raise UsageError(f"{names}: nothing to tune, as neither workers nor threads nor a pool can be set for {workload}")
     return question
 
 

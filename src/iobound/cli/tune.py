@@ -10,11 +10,10 @@ import msgspec
 from iobound import runs, tuning
 from iobound.cli import options, stages
 from iobound.cli.progress import Bar
-from iobound.errors import NoVerdict
 from iobound.lab import catalogue
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
-from iobound.planning import Question
+from iobound.planning import Question, estimate_s
 from iobound.records import Plan
 from iobound.workloads import parse
 
@@ -29,6 +28,7 @@ COMPARISON_S, QUICK_COMPARISON_S = 60.0, 20.0  # of the budget
 @click.option("--budget", type=options.Duration(), help="Stop after about this long (default: by what there is to try).")
 @click.option("--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Half-width to stop at.")
 @click.option("--target-cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of the target.")
+@click.option("--dry-run", is_flag=True, help="Print what is tried; measure nothing.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the two runs (default: ./iobound-runs/TIME).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @options.instead_of_private
@@ -40,6 +40,7 @@ def command(
     budget: float | None,
     precision: float,
     target_cores: int,
+    dry_run: bool,
     out: Path | None,
     as_json: bool,
     **urls: str | None,
@@ -52,12 +53,15 @@ def command(
     targets = [catalogue.find(name) for name in dict.fromkeys(names)]
     asked = parse(workload)
     question = tuning.search(targets, asked, concurrency, target_cores)
+    share = budget / 2 if budget else None
+    plan = plan_of(question, quick, share, precision)
+    if dry_run:
+        show(plan, as_json)
+        return 0
     for name in ("search", tuning.BEST):
         runs.check_new(folder / name)
     with MachineLock(), Laboratory(target_cores=target_cores, urls=options.given_urls(urls)) as laboratory, Bar() as progress:
         progress("starting", 0)
-        share = budget / 2 if budget else None
-        plan = plan_of(question, quick, share, precision)
         searched = stages.report(stages.measure(folder / "search", plan, laboratory, catalogue.find, progress))
         from iobound.analysis import tuned
 
@@ -78,7 +82,19 @@ def command(
 
         report.render(of, bests, terminal.console())
         click.echo(f"\nReports: {folder / 'search' / stages.REPORT} and {folder / tuning.BEST / stages.REPORT}")
-    return 0 if any(cell.valid for cell in searched.cells) else NoVerdict.exit_code
+    return stages.exit_code(searched) or (stages.exit_code(judged) if judged else 0)
+
+
+def show(plan: Plan, as_json: bool) -> None:
+    """Print what is tried and how long it takes, the bests against each other apart."""
+    if as_json:
+        click.echo(msgspec.json.encode({"plan": plan, "seconds": {"at_least": estimate_s(plan), "budget": plan.budget_s}}))
+        return
+    cells = {cell.id: cell for cell in plan.cells}
+    for comparison in plan.comparisons:
+        levels = [level for id_ in comparison.cells for level in cells[id_].settings.values()]
+        click.echo(f"{comparison.question}: {', '.join(levels)}")
+    click.echo(f"{plan.budget_s:.0f} s at most, then the bests")
 
 
 def plan_of(question: Question, quick: bool, budget: float | None, precision: float) -> Plan:

@@ -35,18 +35,30 @@ def _overview(found: Sequence[Tuned]) -> Grid:
         [
             each.target,
             words.interval(each.default_requests_per_second),
+            words.bound(each.bound_by) if each.bound_by else "–",
             words.labels(each.best) or "its defaults",
             words.interval(each.gain, "x") if each.best else "–",
             each.gain_reason or "",
         ]
         for each in found
     ]
-    return Grid("Default and best", ["target", "default, requests/s", "best", "gain [95 %]", ""], rows, numbers=(1, 3))
+    columns = ["target", "default, requests/s", "bound by", "best", "gain [95 %]", ""]
+    return Grid("Default and best", columns, rows, numbers=(1, 4))
 
 
 def _sensitivity(tuned: Tuned) -> Grid:
-    rows = [[each.setting, str(each.level), words.interval(each.ratio, "x"), _said(each)] for each in tuned.sensitivity]
-    return Grid(f"Sensitivity of {tuned.target}", ["setting", "level", "over the default", ""], rows, numbers=(1, 2))
+    rows = [
+        [
+            each.setting,
+            str(each.level),
+            f"{words.interval(each.ratio, 'x')} of {each.default}",
+            words.bound(each.bound_by) if each.bound_by else "–",
+            _said(each),
+        ]
+        for each in tuned.sensitivity
+    ]
+    columns = ["setting", "level", "over the default", "bound by", ""]
+    return Grid(f"Sensitivity of {tuned.target}", columns, rows, numbers=(1, 2))
 
 
 def _said(setting: Setting) -> str:
