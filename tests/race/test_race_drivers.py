@@ -141,3 +141,15 @@ def test_driver(function, arguments, model, database, expected):
     )
     [level] = report.levels
     assert (level.verdict, level.schedules, level.violations) == expected, str(report)
+
+
+def test_an_engine_of_a_module_survives_from_one_exploration_to_the_next():
+    for _ in range(2):
+        report = race.explore(
+            with_sqlalchemy,
+            sessions=[("postgresql+psycopg2",), ("postgresql+psycopg2",)],
+            setup=functions.ONE_COUNTER,
+            invariant=functions.counts,
+        )
+        assert (report.verdict, report.schedules, report.violations) == LOST
+    assert len([key for key in POOLS.made if "psycopg2" in key]) == 1

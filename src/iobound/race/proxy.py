@@ -12,6 +12,7 @@ import socket
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 
 from iobound.errors import IoboundError
 from iobound.lab.processes import LOOPBACK
@@ -276,6 +277,15 @@ class Link:
         self._left()
 
 
+@cache
+def _listener(url: str) -> socket.socket:
+    """Return the socket at which the server of `url` is to be had for as long as this process lives.
+
+    So its address stays what it was for a program that keeps it, as one does that makes its engine when it is imported.
+    """
+    return socket.create_server((LOOPBACK, 0), backlog=128)
+
+
 class Proxy:
     """See `iobound.race.gate.Gate`. One listening port for all sessions; a context manager."""
 
@@ -293,7 +303,7 @@ class Proxy:
         self.deadlock_s = server.deadlock_s
         self._idle: defaultdict[tuple[Startup, str | None], list[Upstream]] = defaultdict(list)
         self._observer = server.observe()
-        self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
+        self._listener = _listener(server.url)
         self._numbers = 0
         self.port: int = self._listener.getsockname()[1]
         wakeup.watch(self._listener, self._accept)
@@ -380,7 +390,6 @@ class Proxy:
     def close(self) -> None:
         """End everything."""
         self.wakeup.forget(self._listener)
-        self._listener.close()
         self.abandon()
         for link in list(self.links):
             link.lose()
