@@ -23,8 +23,12 @@ def fall(
     back: dict[str, float] | None = None,
     tool: float | None = None,
     wobbles: Mapping[str, Sequence[float]] = MappingProxyType({}),
+    noisy: str | None = None,
 ) -> tuple[Waterfall, str]:
-    """Judge a walk whose comparisons show these ratios; `wobbles` is how those of a comparison differ between launches."""
+    """Judge a walk whose comparisons show these ratios, all but the one that is `noisy`.
+
+    `wobbles` is how those of a comparison differ between launches.
+    """
     comparisons, cells, seen = [], [], list[Observation]()
 
     def compared(name: str, ratio: float, engine: str = "iobound") -> str:
@@ -33,7 +37,7 @@ def fall(
         comparisons.append(comparison(pair, name, control=False))
         for launch, wobble in enumerate(wobbles.get(name, WOBBLE)):
             seen.append(trial(pair[0], name, launch=launch, rps=100.0))
-            seen.append(trial(pair[1], name, launch=launch, rps=100.0 * ratio * wobble))
+            seen.append(trial(pair[1], name, launch=launch, rps=100.0 * ratio * wobble, quiet=name != noisy))
         return name
 
     def walked(direction: str, ratios: dict[str, float]) -> list[Step]:
@@ -134,6 +138,15 @@ def test_launches_of_which_there_is_one_tell_of_no_agreement():
     found, _ = fall(3.0, {"server": 2.0}, wobbles=one)
     assert found.direct and found.direct.low is None
     assert found.interaction is None
+
+
+@pytest.mark.parametrize("noisy", ["direct", "forwards/server"])
+def test_what_is_invalid_has_no_ratio(noisy: str):
+    found, said = fall(3.0, {"server": 2.0}, noisy=noisy)
+    assert (found.direct is None) == (noisy == "direct")
+    assert (found.product is None) == (noisy != "direct")
+    assert found.interaction is None
+    assert said.startswith("b against a (plain) can't be told: it is invalid") == (noisy == "direct")
 
 
 def test_a_step_that_was_not_measured_leaves_no_product():

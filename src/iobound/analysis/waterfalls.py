@@ -79,6 +79,7 @@ class _Measured:
     def __init__(self, walk: Walk, results: Results) -> None:
         self.walk, self.results = walk, results
         self.comparisons = {comparison.id: comparison for comparison in results.header.plan.comparisons}
+        self.valid = {(cell.comparison, cell.id) for cell in results.valid}
         self.ratios = {ratio.comparison: ratio for ratio in results.ratios}
 
     def step(self, step: Step, pair: PairedRatio | None = None) -> StepRatio:
@@ -99,14 +100,14 @@ class _Measured:
         return {number: after[number] / before[number] for number in before.keys() & after.keys() if before[number]}
 
     def pair(self, comparison: str) -> PairedRatio | None:
-        """Return the throughput after a step over that before it."""
+        """Return the throughput after a step over that before it; ``None`` where one of the two is invalid."""
         before, after = self._means(comparison)
         return statistics.paired(after, before)
 
     def _means(self, comparison: str) -> tuple[Mapping[int, float], Mapping[int, float]]:
-        if comparison not in self.comparisons:
+        ends = self.comparisons[comparison].cells if comparison in self.comparisons else []
+        if not ends or not all((comparison, cell) in self.valid for cell in ends):
             return {}, {}
-        ends = self.comparisons[comparison].cells
         before, after = (means(self.results.observed.launches(comparison, cell), METRIC["capacity"]) for cell in ends)
         return before, after
 

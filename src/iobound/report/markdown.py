@@ -27,7 +27,7 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
             lines += [""]
     lines += _published(judgement)
     for section in outline.sections(header, judgement):
-        lines += [f"### {_text(section.title)}", "", *(_text(line) for line in section.text), ""]
+        lines += [f"### {_text(section.title)}", "", *(part for line in section.text for part in (_text(line), ""))]
         for grid in section.grids:
             alignment = "".join("r" if number in grid.numbers else "l" for number in range(len(grid.columns)))
             lines += [f"**{_text(grid.title)}**", "", *_table(grid.columns, alignment, grid.rows), ""]

@@ -13,7 +13,7 @@ from iobound.report.sections import Grid, Section
 
 COLUMNS = ["factor", "from", "to", "ratio [95 %]", "bound by"]
 STEP, BARS = 34, 270  # px: height of a row, width of the bars; their figures stand beside them
-TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]  # those within the scale are shown
+TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500]  # those within the scale are shown
 LONGEST = 66  # characters above a bar
 OF_THE_TARGET: frozenset[BoundBy | None] = frozenset({"target-cpu", "workers", "pool"})
 
