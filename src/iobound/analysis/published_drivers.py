@@ -139,8 +139,9 @@ def _profiled(results: Results, cell: DriverCell) -> tuple[float, float] | None:
     """Return the share of its time under cProfile that isn't in sockets, and that time over that without, run queues apart."""
     for sample in results.samples[cell.id]:
         if of := sample.profiled:
-            in_sockets = _script(of, lambda use: use.sockets_s) / _script(of, lambda use: use.wall_s)
-            return 1 - in_sockets, _script(of, _alone) / script_s(sample)
+            profiled_s = _script(of, _alone)
+            in_sockets = min(1.0, _script(of, lambda use: use.sockets_s) / profiled_s)
+            return 1 - in_sockets, profiled_s / script_s(sample)
     return None
 
 

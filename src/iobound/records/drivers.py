@@ -77,8 +77,8 @@ class DriverSample(Sample, frozen=True, kw_only=True, tag="drivers"):
 class Profile(Record, frozen=True):
     """What cProfile, one more method, says of a statement: `bias` is the time under it over that without, run queues apart.
 
-    `sockets_share` is the share of the profiled time in sockets, as far as Python calls them: what a reader of the profile
-    takes for waiting.
+    `sockets_share` is the share of the profiled time in sockets, run queues apart, as far as Python calls them: what a reader
+    of the profile takes for waiting.
     """
 
     wall_us: float

@@ -138,7 +138,7 @@ def _profile(samples: Sequence[DriverSample], phase: Phase) -> Profile | None:
             return Profile(
                 wall_us=seen.wall_s * 1e6 / seen.statements,
                 bias=slow_s / plain_s,
-                sockets_share=seen.sockets_s / seen.wall_s,
+                sockets_share=min(1.0, seen.sockets_s / (slow_s * seen.statements)),
             )
     return None
 
