@@ -161,3 +161,25 @@ def test_a_step_that_was_not_measured_leaves_no_product():
     found = judge(header(made), seen).waterfalls[0]
     assert found.product is None
     assert found.steps[0].reason == "it wasn't measured"
+
+
+@pytest.mark.parametrize(
+    ("whole", "step", "result", "share"),
+    [(4.0, 2.2, "holds", 0.57), (4.0, 1.1, "fails", 0.07), (4.0, 2.0, "not-measured", 0.5), (1.0, 1.1, "not-measured", None)],
+)
+def test_releasing_connections_is_judged_by_its_step(whole: float, step: float, result: str, share: float | None):
+    programs = ("flask-sql-as-published", "starlette-sql-as-published")
+    comparisons, cells, seen = [], [], list[Observation]()
+    for name, ratio in {"direct": whole, "release": step}.items():
+        pair = [cell(target, id_=f"{name}/{target}", workload="sql-list") for target in programs]
+        cells.extend(pair)
+        comparisons.append(comparison(pair, name, control=False))
+        for launch, wobble in enumerate(WOBBLE):
+            seen.append(trial(pair[0], name, launch=launch, rps=100.0))
+            seen.append(trial(pair[1], name, launch=launch, rps=100.0 * ratio * wobble))
+    release = Step(factor="releasing a connection", before="reset", after="as it is", comparison="release")
+    walk = Walk(id="walk", first=programs[0], last=programs[1], workload="sql-list", direct="direct", forwards=[release])
+    claims = judge(header(msgspec.structs.replace(plan(comparisons, cells), walks=[walk])), seen).claims
+    (claim,) = [claim for claim in claims if claim.claim == "releasing-connections"]
+    assert claim.result == result
+    assert (claim.here.estimate if claim.here else None) == (share if share is None else pytest.approx(share, abs=0.01))

@@ -33,7 +33,15 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
     if walk.tool:
         tool = statistics.paired(measured.by_launch(walk.tool), measured.by_launch(walk.direct))
         factors = [tool, *factors]
-        first = measured.step(Step(factor=TOOL, before=OWN, after=walk.tool.rpartition("/")[2], comparison=walk.tool), tool)
+        first = StepRatio(
+            factor=TOOL,
+            before=OWN,
+            after=walk.tool.rpartition("/")[2],
+            comparison=walk.tool,
+            ratio=_interval(tool),
+            bound_by=[*measured.bounds(walk.direct), *measured.bounds(walk.tool)],
+            reason=measured.reason(walk.direct) or (None if tool else measured.reason(walk.tool)),
+        )
         steps, back = [first, *steps], [first, *back] if back else []
     product = _product(factors)
     disagreeing = measured.disagreeing()
@@ -62,7 +70,8 @@ def sentence(fall: Waterfall) -> str:
         return f"{fall.last} against {fall.first} ({fall.workload}) can't be told: {fall.reason}."
     by = f", by {fall.steps[0].after}" if fall.steps[0].factor == TOOL else ""
     bounds = listed([bound_by(bound) for bound in dict.fromkeys(fall.bound_by) if bound])
-    about = "; ".join([f"{fall.workload}{by}", *([bounds] if bounds else []), *([fall.reason] if fall.reason else [])])
+    unsaid = fall.reason and "generator" not in fall.bound_by
+    about = "; ".join([f"{fall.workload}{by}", *([bounds] if bounds else []), *([fall.reason] if unsaid else [])])
     whole = f"{fall.last} has {estimated(fall.direct, 'x')} the throughput of {fall.first} ({about})"
     known = {step.comparison: step.ratio for step in fall.steps if step.ratio}
     largest = sorted(known, key=lambda comparison: -abs(math.log(known[comparison].estimate)))[:MOST]
@@ -82,14 +91,14 @@ class _Measured:
         self.valid = {(cell.comparison, cell.id) for cell in results.valid}
         self.ratios = {ratio.comparison: ratio for ratio in results.ratios}
 
-    def step(self, step: Step, pair: PairedRatio | None = None) -> StepRatio:
-        """Return what a step is worth: `pair`, or what its comparison measured."""
+    def step(self, step: Step) -> StepRatio:
+        """Return what a step is worth."""
         return StepRatio(
             factor=step.factor,
             before=step.before,
             after=step.after,
             comparison=step.comparison,
-            ratio=_interval(pair or self.pair(step.comparison)),
+            ratio=_interval(self.pair(step.comparison)),
             bound_by=self.bounds(step.comparison),
             reason=self.reason(step.comparison),
         )

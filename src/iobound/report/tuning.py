@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from iobound.records import Ratio, Setting, Tuned
+from iobound.records import Ratio, Tuned
 from iobound.report import terminal, words
 from iobound.report.sections import Grid, Section
 
@@ -36,7 +36,7 @@ def _overview(found: Sequence[Tuned]) -> Grid:
             each.target,
             words.interval(each.default_requests_per_second),
             words.bound(each.bound_by) if each.bound_by else "–",
-            words.labels(each.best) or "its defaults",
+            _best(each),
             words.interval(each.gain, "x") if each.best else "–",
             each.gain_reason or "",
         ]
@@ -51,18 +51,25 @@ def _sensitivity(tuned: Tuned) -> Grid:
         [
             each.setting,
             str(each.level),
-            f"{words.interval(each.ratio, 'x')} of {each.default}",
+            f"{words.interval(each.ratio, 'x')} of {each.default}" if each.ratio else "–",
             words.bound(each.bound_by) if each.bound_by else "–",
-            _said(each),
+            each.verdict.replace("-", " "),
         ]
         for each in tuned.sensitivity
     ]
+    unranked: dict[str, list[str]] = {}
+    for each in tuned.sensitivity:
+        if each.verdict == "not-ranked" and each.reason:
+            unranked.setdefault(each.reason, []).append(f"{each.setting} {each.level}")
+    notes = [f"{', '.join(levels)}: {reason}." for reason, levels in unranked.items()]
     columns = ["setting", "level", "over the default", "bound by", ""]
-    return Grid(f"Sensitivity of {tuned.target}", columns, rows, numbers=(1, 2))
+    return Grid(f"Sensitivity of {tuned.target}", columns, rows, numbers=(1, 2), notes=notes)
 
 
-def _said(setting: Setting) -> str:
-    return setting.verdict + (f": {setting.reason}" if setting.reason else "")
+def _best(tuned: Tuned) -> str:
+    if all(each.verdict == "not-ranked" for each in tuned.sensitivity):
+        return "can't be told" if tuned.sensitivity else "nothing to tune"
+    return words.labels(tuned.best) or "its defaults"
 
 
 def _name(cell: str) -> str:

@@ -13,7 +13,7 @@ from iobound.report.sections import Grid, Section
 
 COLUMNS = ["factor", "from", "to", "ratio [95 %]", "bound by"]
 STEP, BARS = 34, 270  # px: height of a row, width of the bars; their figures stand beside them
-TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500]  # those within the scale are shown
+TICKS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100, 200, 500]  # as far as they fit
 LONGEST = 66  # characters above a bar
 OF_THE_TARGET: frozenset[BoundBy | None] = frozenset({"target-cpu", "workers", "pool"})
 
@@ -66,8 +66,8 @@ def _grid(title: str, steps: Sequence[StepRatio], notes: Sequence[str]) -> Grid:
             weak.setdefault(limit, []).append(step.factor)
     everything = len(steps) > 1 and [len(steps)] == [len(names) for names in weak.values()]
     reasons = [f"{'All steps' if everything else ', '.join(dict.fromkeys(names))}: {why}." for why, names in weak.items()]
-    unranked = [number for number, step in enumerate(steps) if step.reason]
-    return Grid(title, COLUMNS, [_row(step) for step in steps], numbers=(3,), faint=unranked, notes=[*notes, *reasons])
+    untold = [number for number, step in enumerate(steps) if step.ratio is None]
+    return Grid(title, COLUMNS, [_row(step) for step in steps], numbers=(3,), faint=untold, notes=[*notes, *reasons])
 
 
 def _row(step: StepRatio) -> list[str]:

@@ -43,17 +43,35 @@ def judge(results: Results) -> list[ClaimResult]:
 
 
 def _walked(results: Results) -> tuple[Interval | None, Holds, str] | None:
-    """Judge by the step of a walk, as a share of the logarithm of the whole ratio: shares of steps then add up to it."""
-    found = {ratio.comparison: ratio.ratio for ratio in results.ratios}
+    """Judge by the step of a walk, as a share of the logarithm of the whole ratio: shares of steps then add up to it.
+
+    The share is as uncertain as the two ratios; without a difference that is beyond doubt there is nothing to share.
+    """
+    found = {ratio.comparison: ratio.ratio for ratio in results.ratios if ratio.verdict != "not-ranked"}
     for walk in results.header.plan.walks:
         whole = found.get(walk.direct)
         for step in walk.forwards:
             ratio = found.get(step.comparison)
-            if step.factor == FACTOR and walk.workload == "sql-list" and whole and ratio and whole.estimate > 1:
-                share = math.log(ratio.estimate) / math.log(whole.estimate)
-                told = f"of {estimated(whole)} between the two, releasing a connection as it is makes {estimated(ratio)}"
-                return Interval(estimate=share), "holds" if share >= MOST else "fails", told
+            if step.factor == FACTOR and walk.workload == "sql-list" and whole and ratio and whole.low and whole.low > 1:
+                share = _share(ratio, whole)
+                told = (
+                    f"of {estimated(whole, 'x')} between the two, releasing a connection as it is makes {estimated(ratio, 'x')}"
+                )
+                if share.low is None or share.high is None or share.low < MOST <= share.high:
+                    return share, "not-measured", f"too uncertain: {told}"
+                return share, "holds" if share.low >= MOST else "fails", told
     return None
+
+
+def _share(ratio: Interval, whole: Interval) -> Interval:
+    """Return the logarithm of `ratio` as a share of that of `whole`, which is above 1; its ends by those of both."""
+
+    def share(part: float, of: float | None) -> float:
+        return math.log(part) / math.log(of or whole.estimate)
+
+    shares = [share(part, of) for part in (ratio.low, ratio.high) if part for of in (whole.low, whole.high)]
+    low, high = (min(shares), max(shares)) if shares else (None, None)
+    return Interval(estimate=share(ratio.estimate, None), low=low, high=high)
 
 
 def _judge(results: Results, flask: CellSummary | None, starlette: CellSummary | None) -> tuple[Interval | None, Holds, str]:
