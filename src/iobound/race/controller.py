@@ -56,7 +56,6 @@ class _Session:
     in_driver: bool = False
     """Whether it waits, in Python, for a connection that another session uses."""
     steps: list[int] = field(default_factory=list)
-    connections: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -228,7 +227,7 @@ class Controller:
             kind=held.kind,
             sql=held.sql,
             parameters=held.parameters,
-            connection=self._connection(held, session),
+            connection=self._connection(held),
             source=self._model.source(session.number),
         )
         session.steps.append(len(self._drafts))
@@ -238,15 +237,13 @@ class Controller:
         if self._answered_or_waits(session):
             self._deliver(session)
 
-    def _connection(self, held: Held, session: _Session) -> int:
-        """Number the connections as they are used, and see when two sessions use one."""
+    def _connection(self, held: Held) -> int:
+        """Number the connections as they are used; they are kept, so that no other one is taken for them."""
         key = id(held.connection)
         if key not in self._connections:
             self._connections[key] = len(self._connections)
             self._kept.append(held.connection)
-        number = self._connections[key]
-        session.connections.add(number)
-        return number
+        return self._connections[key]
 
     def _answered_or_waits(self, session: _Session) -> bool:
         """Return ``True`` when the statement is answered, ``False`` when the server says that it waits for a lock."""
