@@ -105,6 +105,16 @@ class Change:
     start: Station
     end: Station
 
+    @property
+    def factor(self) -> str:
+        """What changes; more than one thing where none of them can be changed without the others."""
+        return " and ".join([", ".join(self.factors[:-1]), self.factors[-1]] if len(self.factors) > 1 else self.factors)
+
+    @property
+    def told(self) -> str:
+        """What changes, from what to what."""
+        return f"{self.factor}: {self.before} to {self.after}"
+
 
 class Ways:
     """Finds the ways between two targets of a catalogue."""
@@ -288,11 +298,6 @@ def _composed(catalogue: Catalogue, target: Target) -> tuple[Target, Mapping[Kno
     return catalogue.find(like.target), like.settings
 
 
-def _named(factors: Sequence[str]) -> str:
-    """Name factors that change together."""
-    return " and ".join([", ".join(factors[:-1]), factors[-1]] if len(factors) > 1 else factors)
-
-
 class _Asked:
     """Makes the comparisons of a walk, each once."""
 
@@ -305,10 +310,10 @@ class _Asked:
         """Ask each change of a walk and return its steps."""
         return [
             Step(
-                factor=_named(change.factors),
+                factor=change.factor,
                 before=change.before,
                 after=change.after,
-                comparison=self.pair(f"{direction}{number}", _named(change.factors), change.start, change.end),
+                comparison=self.pair(f"{direction}{number}", change.told, change.start, change.end),
             )
             for number, change in enumerate(changes, 1)
         ]
@@ -399,7 +404,7 @@ def _asked(
     asked = _Asked(f"explain/{workload}/{first.target.name}..{last.target.name}", workload, concurrency)
     direct = asked.pair("direct", "the two ends", first, last, control=True)
     there, back = asked.steps("forwards", forwards), asked.steps("backwards", backwards)
-    together = [_named(change.factors) for change in forwards if len(change.factors) > 1]
+    together = [change.factor for change in forwards if len(change.factors) > 1]
     made = Walk(
         id=asked.id,
         first=first.label,

@@ -38,7 +38,11 @@ FACTORS = {field.name for field in dataclasses.fields(Choice)} - {"quick", "firs
 @click.option("--budget", type=options.Duration(), help="Stop after about this long (default: by experiment).")
 @options.factors
 @click.option(
-    "--precision", type=click.FloatRange(0.001, 1), default=0.05, show_default=True, help="Relative half-width to stop at."
+    "--precision",
+    type=click.FloatRange(0.001, 1),
+    default=0.05,
+    show_default=True,
+    help="Of web targets: relative half-width to stop at.",
 )
 @click.option("--target-cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores of the target.")
 @click.option("--durable", is_flag=True, help="Flush at commit, as in production.")
@@ -64,7 +68,9 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Carry out EXPERIMENTs (default: the tour, all of them), judge what was measured and write a report.
+    """Carry out EXPERIMENTs, judge what was measured and write a report.
+
+    Without a name it is the tour: web, equal, drivers, bulk and calls. `iobound list` shows all experiments.
 
     Example: iobound run web --quick
     """
@@ -144,7 +150,8 @@ def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, pr
     asked = {each: each.plan(choice) for each in chosen}
     question = sum(asked.values(), NOTHING)
     if not question.cells and not question.scripts:
-        raise UsageError("nothing to measure: no chosen experiment asks these workloads; say of what with --targets")
+        way_out = "say of what with --targets" if any("targets" in each.FACTORS for each in chosen) else "leave --workloads out"
+        raise UsageError(f"nothing to measure: no chosen experiment asks these workloads; {way_out}")
     if any(choice.rtt) and not any(question.rtts):
         raise UsageError("--rtt: nothing that is measured here calls a service over a network; leave it out")
     web_s = sum(
