@@ -130,7 +130,7 @@ WORKLOADS: Listed = Listed(parse, "workloads")
 
 FACTORS = [
     click.option("--targets", type=NAMES, help="web, equal: compare these targets instead; the first is the baseline."),
-    click.option("--workloads", type=WORKLOADS, help="web, equal: only these, e.g. plain,sql-list:1000,db-wait:20."),
+    click.option("--workloads", type=WORKLOADS, help="web, equal, published: only these, e.g. plain,sql-list:1000,db-wait:20."),
     click.option("--concurrency", type=CONNECTIONS, help="web, equal: connections of the closed loops, e.g. 1,10,100."),
     click.option("--rate", type=Rate(), help="web, equal: requests a second of the open loop."),
     click.option("--rtt", type=RTT, help="Round-trip times to services, e.g. 0,300us,1ms,5ms; 0 is none."),
