@@ -1,6 +1,6 @@
 import pytest
 
-from iobound.race.statements import kind, shape
+from iobound.race.statements import kind, several, shape
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from iobound.race.statements import kind, shape
         ("SELECT GET_LOCK('a', 1)", "statement"),
         ("WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone", "statement"),
         ("INSERT INTO t VALUES ('; COMMIT')", "statement"),
+        ("SET @seen = (SELECT v FROM t)", "statement"),
+        ("SELECT c.relname FROM pg_class c, t", "statement"),
         ("BEGIN; UPDATE t SET v = 1; COMMIT", "statement"),
     ],
 )
@@ -64,3 +66,19 @@ def test_what_differs_between_executions_is_not_in_the_shape(one, another):
 def test_what_is_done_is_in_the_shape():
     assert shape("SAVEPOINT a") != shape("RELEASE SAVEPOINT a")
     assert shape("DELETE FROM thing") != shape("DELETE FROM other")
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("UPDATE thing SET v = 1; UPDATE other SET v = 1", True),
+        ("SELECT v FROM thing; DELETE FROM thing;", True),
+        ("CALL bump()", True),
+        ("DO $$ BEGIN PERFORM bump(); END $$", True),
+        ("BEGIN; UPDATE thing SET v = ';'; COMMIT", False),
+        ("SELECT bump()", False),
+        ("CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ SELECT 1; SELECT 2 $$", False),
+    ],
+)
+def test_a_request_may_hold_several_statements(sql, expected):
+    assert several(sql) is expected

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from iobound.errors import UsageError
-from iobound.race import anomaly, cases, judging, models, opening, production, terminal
+from iobound.race import anomaly, cases, judging, models, opening, production, statements, terminal
 from iobound.race.cases import Case, Function, Setup
 from iobound.race.controller import Controller, Unsupported
 from iobound.race.opening import Opened
@@ -329,6 +329,7 @@ class _LevelSearch:
         self._violating: list[list[int]] = []
         self._endings: Counter[str] = Counter()
         self._notes: dict[str, None] = {}
+        self._several: str | None = None
         self._count = 0
         self._endless = 0
         self._reduced = False
@@ -353,6 +354,9 @@ class _LevelSearch:
             verdict, reason = "incomplete", f"{self._endless} schedules never ended: {next(iter(self._notes), '')}"
         elif not exhaustive:
             verdict, reason = "incomplete", f"there are more than {self._count} schedules"
+        elif self._several:
+            verdict = "incomplete"
+            reason = f"what others do in the middle of a request can't be tried, and this has several statements: {self._several}"
         else:
             verdict = "holds"
         example = self._example[1] if self._example else None
@@ -434,6 +438,8 @@ class _LevelSearch:
         self._count += 1
         self._endings.update(outcome.ending for outcome in execution.outcomes)
         self._notes.update(dict.fromkeys(execution.notes))
+        several = (" ".join(step.sql.split()) for step in execution.steps if statements.several(step.sql))
+        self._several = self._several or next(several, None)
         if reason is None:
             return
         self._violating.append(execution.schedule)

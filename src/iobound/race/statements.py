@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from iobound.records.race import StepKind
@@ -74,6 +75,13 @@ def kind(sql: str) -> StepKind | None:
     return kinds[0] if len(set(kinds)) == 1 else "statement" if kinds else None
 
 
+@lru_cache(4096)
+def several(sql: str) -> bool:
+    """Tell whether `sql` may do several things one after another: statements in one request, a procedure, a block of code."""
+    parts = _parts(words(sql))
+    return sum(_kind(part) == "statement" for part in parts) > 1 or any(part[0].lower() in ("call", "do") for part in parts)
+
+
 def _parts(all_words: tuple[str, ...]) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     for word in all_words:
@@ -90,7 +98,7 @@ def _kind(part: list[str]) -> StepKind | None:
         return "savepoint"
     if first in CONTROL:
         return CONTROL[first]
-    if first in SETTING or (first == "select" and _harmless(part)):
+    if (first in SETTING and "select" not in map(str.lower, part)) or (first == "select" and _harmless(part)):
         return None
     return "statement"
 
@@ -98,15 +106,26 @@ def _kind(part: list[str]) -> StepKind | None:
 def _harmless(part: list[str]) -> bool:
     """Tell whether a SELECT only asks the session or the catalogue."""
     lower = [word.lower() for word in part]
-    called = [name for name, sign in itertools.pairwise(part) if sign == "(" and re.match(r"\w", name)]
-    called = [
-        name for name in called if name.lower() not in ("select", "from", "join", "where", "and", "or", "on", "as", "not")
-    ]
-    asks = called or any(word.startswith("@@") for word in part) or lower == ["select", "1"]
-    sources = [name for word, name in zip(lower, part[1:], strict=False) if word in ("from", "join")]
-    sources = [name for name in sources if name != "("]
+    called = [name for name, sign in itertools.pairwise(lower) if sign == "(" and re.match(r"\w", name)]
+    called = [name for name in called if name not in ("select", "from", "join", "where", "and", "or", "on", "as", "not")]
+    sources = list(_sources(lower))
     if not all(HARMLESS.fullmatch(name) or (sources and CATALOGUE.fullmatch(name)) for name in called):
         return False
     if sources:
         return all(CATALOGUE.fullmatch(name) or HARMLESS.fullmatch(name) for name in sources) and "for" not in lower
+    asks = called or lower == ["select", "1"] or any(word.startswith("@@") for word in lower)
     return bool(asks) or any(word in ("current_user", "current_schema", "current_database") for word in lower)
+
+
+def _sources(lower: list[str]) -> Iterator[str]:
+    """Return what follows FROM, JOIN, and each comma of a FROM."""
+    listing = False
+    depth = 0
+    for word, following in itertools.pairwise(lower):
+        depth += (word == "(") - (word == ")")
+        if word == "from":
+            listing, depth = True, 0
+        elif word in ("where", "group", "order", "limit", "union"):
+            listing = False
+        if (word in ("from", "join") or (word == "," and listing and depth == 0)) and following != "(":
+            yield following
