@@ -356,7 +356,7 @@ class _LevelSearch:
             verdict, reason = "incomplete", f"there are more than {self._count} schedules"
         elif self._several:
             verdict = "incomplete"
-            reason = f"what others do in the middle of a request can't be tried, and this has several statements: {self._several}"
+            reason = f"what others do inside of a request can't be tried, and this has several statements: {self._several}"
         else:
             verdict = "holds"
         example = self._example[1] if self._example else None
