@@ -4,7 +4,7 @@ After P. Godefroid, Partial-Order Methods for the Verification of Concurrent Sys
 neighbouring steps that commute only one order is explored. Which commute is judged without knowledge of tables, so that no
 trigger, foreign key or function can hide a dependence:
 
-- BEGIN and SAVEPOINT commute with everything;
+- BEGIN and SAVEPOINT commute with everything, but not ROLLBACK TO;
 - two plain reads commute;
 - a plain read and a write that isn't committed yet commute, unless reads lock or see it (`strict`: SERIALIZABLE, READ
   UNCOMMITTED, or a level that the program sets itself);
@@ -54,8 +54,10 @@ class _Session:
                 return (
                     Effect(reads=True, writes=True, ends=True) if words & {"immediate", "exclusive", "snapshot"} else Effect()
                 )
-            case "savepoint":
+            case "savepoint" if statements.words(sql)[0].lower() != "rollback":
                 return Effect()
+            case "savepoint":
+                return Effect(reads=True, writes=True, ends=True)  # it lets go of locks
             case "commit" | "rollback":
                 return Effect(ends=True, writes=self.wrote)
         if pure(sql):
