@@ -18,29 +18,31 @@ from iobound.analysis import statistics
 from iobound.race.cases import Case
 from iobound.race.explorer import MAX_SCHEDULES, Exploration
 from iobound.race.search import Pending
-from iobound.race.statements import words
+from iobound.race.statements import shape, words
 from iobound.records.base import Interval
 from iobound.records.race import ABORTS, Execution, Fix, Fixes, Level
 
 LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 DEFAULTS = {"postgresql": "read committed", "mariadb": "repeatable read", "mysql": "repeatable read"}
 LOCKS = {("for", "update"), ("for", "share"), ("for", "no"), ("for", "key"), ("lock", "in")}
+LOCK = "\nFOR UPDATE"  # on a line of its own, in case of a comment before it
 ROUNDS = 30
 TRIES = 20
 """How often a call that raises is begun anew while the cost is measured."""
 
 Rewrite = Callable[[str], str]
+Shape = tuple[str, ...]
 Progress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
 class _Change:
-    """Statements rewritten by `rewrite`, or another default level."""
+    """Statements rewritten by `rewrite`, or another default level; `appends` is what rewritten ones end with."""
 
     what: str
     rewrite: Rewrite
     isolation: str | None
-    rewritten: frozenset[str] = frozenset()
+    appends: str = ""
 
 
 def find(
@@ -91,11 +93,14 @@ def _changes(exploration: Exploration, isolation: str | None, example: Execution
     if database == "sqlite":
         yield _Change("BEGIN IMMEDIATE", _immediately, isolation)
         return
-    reads = dict.fromkeys(step.sql for step in example.steps if step.kind == "statement" and _reads(step.sql))
-    for sql in reads:
-        yield _Change(f"FOR UPDATE after {_short(sql)}", _locking({sql}), isolation, frozenset([sql]))
+    reads: dict[Shape, str] = {}
+    for step in example.steps:
+        if step.kind == "statement" and _reads(step.sql):
+            reads.setdefault(shape(step.sql), step.sql)
+    for read, sql in reads.items():
+        yield _Change(f"FOR UPDATE after {_short(sql)}", _locking({read}), isolation, LOCK)
     if len(reads) > 1:
-        yield _Change("FOR UPDATE after every SELECT", _locking(set(reads)), isolation, frozenset(reads))
+        yield _Change("FOR UPDATE after every SELECT", _locking(set(reads)), isolation, LOCK)
     weaker = isolation or DEFAULTS[database]
     for level in LEVELS[LEVELS.index(weaker) + 1 :]:
         if level in exploration.isolations:
@@ -114,11 +119,11 @@ def _short(sql: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _locking(targets: set[str]) -> Rewrite:
-    """Append FOR UPDATE, on a line of its own in case of a comment before it."""
+def _locking(targets: set[Shape]) -> Rewrite:
+    """Append FOR UPDATE to statements that differ from the `targets` in constants only."""
 
     def rewrite(sql: str) -> str:
-        return f"{sql.rstrip().rstrip(';')}\nFOR UPDATE" if sql in targets else sql
+        return sql.rstrip().rstrip(";") + LOCK if shape(sql) in targets else sql
 
     return rewrite
 
@@ -138,7 +143,7 @@ def _apply(exploration: Exploration, change: _Change) -> None:
 
 def _explored(exploration: Exploration, change: _Change, max_schedules: int) -> Fix:
     _apply(exploration, change)
-    refused = _refusal(exploration.execute(_first), change)
+    refused = _refusal(exploration.execute(_first), change) if change.appends else None
     if refused:
         return Fix(change=change.what, verdict=None, refused=refused)
     level = exploration.level(change.isolation, max_schedules, lambda what, share: None)
@@ -156,9 +161,11 @@ def _first(pending: Pending) -> int:
 
 
 def _refusal(execution: Execution, change: _Change) -> str | None:
-    """Return why the database doesn't take a rewritten statement."""
-    sent = {change.rewrite(sql) for sql in change.rewritten}
-    failures = (step.failure for step in execution.steps if step.sql in sent and step.failure)
+    """Return why a rewritten statement isn't carried out."""
+    rewritten = [step for step in execution.steps if step.sql.endswith(change.appends)]
+    if not rewritten:
+        return "it was prepared before it could be rewritten"
+    failures = (step.failure for step in rewritten if step.failure)
     return next((failure.message for failure in failures if failure.kind == "error"), None)
 
 
