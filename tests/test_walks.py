@@ -99,6 +99,24 @@ def test_the_swap_is_made_alone_where_neither_end_has_a_twin():
     assert any("stands last, though" in note for note in made.notes)
 
 
+def test_the_event_loop_is_a_step_of_its_own():
+    for first, last in [
+        ("fastapi/granian-asgi", "fastapi/uvicorn-asyncio"),
+        ("starlette/uvicorn-asyncio", "sanic/sanic"),
+        ("flask-as-published", "starlette-as-published"),
+    ]:
+        (made,) = walk(catalogue.own(), (first, last), PLAIN, 10, both_ways=False).walks
+        (step,) = [step for step in made.forwards if "event loop" in step.factor]
+        assert step.factor == "event loop and parser"
+        ends = {"uvicorn on uvloop with httptools", "uvicorn on asyncio with h11"}
+        assert {step.before, step.after} == ends
+
+
+def test_workers_of_one_server_differ_in_their_class():
+    (made,) = walk(catalogue.own(), ("flask/gunicorn-sync", "flask/gunicorn-gevent"), PLAIN, 10).walks
+    assert [step.factor for step in made.forwards] == ["worker class"]
+
+
 def test_another_service_is_a_factor_that_comes_with_another_driver():
     ends = ("flask/waitress/psycopg", "flask/waitress/pymysql")
     (made,) = walk(catalogue.own(), ends, Workload(name="sql-list"), 10).walks

@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from iobound.errors import UsageError
 from iobound.lab.catalogue import NO_SERVICE, AsPublished, Catalogue, Target
-from iobound.lab.parts import Description, Kind, Knob, Part
+from iobound.lab.parts import Description, Kind, Knob, Part, Server
 from iobound.load.engine import DEFAULT
 from iobound.planning import Contender, Question, at_levels
 from iobound.records import Step, Walk, Workload
@@ -48,7 +49,8 @@ LEVELS = {
 
 PROGRAM, COLOUR = "program", "sync or async"
 EMPTY = "(empty)"  # what a variable without characters is told as
-PARTS = ["server", "framework", "event loop and parser", "data layer", "driver"]
+LOOP = "event loop and parser"
+PARTS = ["server", "worker class", "framework", LOOP, "data layer", "driver"]
 WHAT = ("framework", "server", "data layer")  # what the parts of a state are called as factors
 ORDER = [*(name for name, _ in KNOBS.values()), *PARTS, COLOUR]
 
@@ -133,7 +135,7 @@ class Ways:
         Ratios multiply in any order: a swap that had to come before others, which are only to be had in async, stands last all
         the same. Raises `UsageError` where there is no way.
         """
-        steps = self._steps(ORDER)
+        steps = self._there
         return [*(step for step in steps if step.factors != (COLOUR,)), *(step for step in steps if step.factors == (COLOUR,))]
 
     def backwards(self) -> list[Change]:
@@ -148,9 +150,13 @@ class Ways:
                 nearest, settings = _composed(self.catalogue, target)
                 set_to = [f"{KNOBS[knob][0]} {_level(knob, value)}" for knob, value in settings.items()]
                 told.append(f"{target.name} is walked as what comes nearest to it: {', '.join([nearest.name, *set_to])}")
-        if (COLOUR,) in [step.factors for step in self._steps(ORDER)[:-1]]:
+        if (COLOUR,) in [step.factors for step in self._there[:-1]]:
             told.append(f"{COLOUR} stands last, though on the way it comes before steps that only one side of it can make")
         return told
+
+    @cached_property
+    def _there(self) -> list[Change]:
+        return self._steps(ORDER)
 
     def _steps(self, order: Sequence[str]) -> list[Change]:
         leaving = [
@@ -228,7 +234,7 @@ class Ways:
         frameworks, servers, stores = self.catalogue.frameworks, self.catalogue.servers, self.catalogue.stores
         mine, own, data = frameworks[state.framework], servers[state.server], stores[state.store]
         for name in self._parts("server", servers, bridges=True):
-            yield (_kind(own, servers[name], "event loop and parser", "server"),), state._replace(server=name)
+            yield _serving(own, servers[name]), state._replace(server=name)
         for name in self._parts("framework", frameworks, bridges=True):
             if frameworks[name].description.calls != mine.description.calls:
                 continue
@@ -236,9 +242,9 @@ class Ways:
             if own.description.twin and frameworks[name].description.interface != mine.description.interface:
                 yield ("framework",), state._replace(framework=name, server=own.description.twin)
             for server in self._parts("server", servers):
-                yield ("framework", "server"), state._replace(framework=name, server=server)
+                yield ("framework", *_serving(own, servers[server])), state._replace(framework=name, server=server)
         for name in self._parts("store", stores):
-            yield (_kind(data, stores[name], "driver", "data layer"),), state._replace(store=name)
+            yield ("driver" if _alike(data, stores[name]) else "data layer",), state._replace(store=name)
         coloured = mine.description.twin
         if coloured and frameworks[coloured].description.calls != mine.description.calls:
             for name in self._parts("store", stores):
@@ -254,10 +260,17 @@ class Ways:
         return tuple(part.description for part in (frameworks[state.framework], servers[state.server], stores[state.store]))
 
     def _parts(self, kind: str, parts: Mapping[str, Part[Kind]], *, bridges: bool = False) -> list[str]:
-        """Return the parts that a way may use: those of the ends, their twins, and if asked all that have a twin."""
+        """Return the parts that a way may use: those of the ends, their twins, and if asked all that lead from one thing to
+        another: those that have a twin, or the same library on another event loop.
+        """
         ends = [getattr(self.start, kind), getattr(self.goal, kind)]
         twins = [twin for name in ends if (twin := _twin(parts[name]))]
-        return list(dict.fromkeys([*ends, *twins, *(name for name, part in parts.items() if bridges and _twin(part))]))
+        leading = [
+            name
+            for name, part in parts.items()
+            if bridges and (_twin(part) or any(_alike(part, other) and _loops(part, other) for other in parts.values()))
+        ]
+        return list(dict.fromkeys([*ends, *twins, *leading]))
 
 
 def _level(knob: Knob, value: str) -> str:
@@ -279,10 +292,23 @@ def _twin(part: Part[Kind]) -> str | None:
     return twin
 
 
-def _kind(one: Part[Kind], other: Part[Kind], near: str, far: str) -> str:
-    """Return `near` where two parts use the same library, else `far`."""
+def _alike(one: Part[Kind], other: Part[Kind]) -> bool:
+    """Tell whether two parts use the same library."""
     libraries = [re.split(r"[^\w-]", part.dependencies[0])[0] for part in (one, other) if part.dependencies]
-    return near if len(libraries) == 2 and libraries[0] == libraries[1] else far
+    return len(libraries) == 2 and libraries[0] == libraries[1]
+
+
+def _loops(one: Part[Kind], other: Part[Kind]) -> bool:
+    """Tell whether two parts run different event loops."""
+    loops = [getattr(part.description, "loop", None) for part in (one, other)]
+    return None not in loops and loops[0] != loops[1]
+
+
+def _serving(one: Part[Server], other: Part[Server]) -> tuple[str, ...]:
+    """Return what changes from one server to another."""
+    if _alike(one, other):
+        return (LOOP,) if _loops(one, other) else ("worker class",)
+    return ("server", LOOP) if _loops(one, other) else ("server",)
 
 
 def _composed(catalogue: Catalogue, target: Target) -> tuple[Target, Mapping[Knob, str]]:
