@@ -117,7 +117,7 @@ def test_the_time_of_a_service_is_that_of_its_processes() -> None:
         "used = os.times()[2]\n"
         "shell.stdin.write(b'go\\n'); shell.stdin.flush(); shell.stdout.readline()\n"
         "time.sleep(0.01)\n"
-        "busy = cpu_split.used_by([shell.pid]) - idle\n"
+        "busy = cpu_split.used_since(idle, cpu_split.used_by([shell.pid]))\n"
         "shell.stdin.close(); shell.wait()\n"
         "print(json.dumps([busy / 1e9, sum(os.times()[2:4])]))\n"
         "sys.exit()\n"
@@ -125,3 +125,10 @@ def test_the_time_of_a_service_is_that_of_its_processes() -> None:
     out, _ = started(child).communicate(timeout=60)
     seen, truth = json.loads(out)
     assert seen == pytest.approx(truth, rel=0.1, abs=0.01)
+
+
+def test_what_ends_in_between_takes_nothing_from_the_time_of_a_service() -> None:
+    out, _ = started("print(json.dumps(cpu_split.used_since({1: 900, 2: 5}, {2: 8, 3: 4})))\nsys.exit()\n").communicate(
+        timeout=60
+    )
+    assert json.loads(out) == 3 + 4

@@ -106,7 +106,7 @@ def split(before, after):
 
 
 def used_by(roots):
-    """Return the CPU nanoseconds that the processes `roots` and their descendants have used, by their live threads."""
+    """Return the CPU nanoseconds that each live thread of the processes `roots` and their descendants has used, by its id."""
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -119,17 +119,22 @@ def used_by(roots):
     while True:
         more = set(pid for pid, parent in parents.items() if parent in family) - family
         if not more:
-            return sum(on_cpu(pid) for pid in family)
+            return dict(used for pid in family for used in on_cpu(pid))
         family |= more
 
 
 def on_cpu(pid):
-    """Return the CPU nanoseconds of the threads of a process; exact for those that sleep now."""
-    total = 0
+    """Return the threads of a process and the CPU nanoseconds that each has used; exact for those that sleep now."""
+    found = []
     try:
         for thread in os.listdir("/proc/%d/task" % pid):
             with open("/proc/%d/task/%s/schedstat" % (pid, thread)) as file:
-                total += int(file.read().split()[0])
+                found.append((int(thread), int(file.read().split()[0])))
     except (IOError, OSError):
-        return total
-    return total
+        return found
+    return found
+
+
+def used_since(before, after):
+    """Return the CPU nanoseconds between two readings of `used_by`; what threads used that ended in between isn't seen."""
+    return sum(used - before.get(thread, 0) for thread, used in after.items())

@@ -117,7 +117,7 @@ class Measured(object):
 
     def __enter__(self):
         gc.collect()
-        self.served = self.service_ns()
+        self.served = self.service()
         self.trips = round_trips.count(self.fileno)
         self.before = cpu_split.start()
         return self
@@ -126,12 +126,12 @@ class Measured(object):
         split = cpu_split.stop(self.before)
         if kind is None:
             trips = round_trips.count(self.fileno)
-            served = self.service_ns()
+            served = self.service()
             line = {
                 "phase": self.phase,
                 "statements": self.statements,
                 "rows": self.rows,
-                "database_ns": None if served is None else served - self.served,
+                "database_ns": None if served is None else cpu_split.used_since(self.served, served),
                 "round_trips": None if trips is None else trips - self.trips,
             }
             line.update(split)
@@ -141,7 +141,7 @@ class Measured(object):
         """Tell how many statements were carried out, and how many rows they returned."""
         self.statements, self.rows = statements, rows
 
-    def service_ns(self):
+    def service(self):
         return None if self.services is None else cpu_split.used_by(self.services)
 
 
