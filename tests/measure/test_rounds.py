@@ -117,3 +117,14 @@ def test_an_interrupted_run_goes_on_with_its_next_round(carry: Carry):
     assert len(first) == 4
     again = carry(lambda cell, turn, laboratory: sample(cell, turn), earlier=first)
     assert {one.launch for one in again if isinstance(one, Seen)} == {1, 2}
+
+
+def test_what_has_failed_before_an_interruption_neither_runs_again_nor_holds_up_the_others(carry: Carry):
+    turns = {"a": 2, "b": 1, "c": 0}
+    first: list[Observation] = [
+        sample(Level(id=name), Turn(launch, False, 1, True)) for name, of in turns.items() for launch in range(of)
+    ]
+    first.append(Failure(cell="c", comparison="calls", launch=0, stage="unavailable", reason="isn't there"))
+    again = carry(lambda cell, turn, laboratory: sample(cell, turn), earlier=first)
+    assert launches(again) == {("a", False): 2, ("a", True): 2, ("b", False): 2}
+    assert {one.launch for one in again if isinstance(one, Seen)} == {1, 2}

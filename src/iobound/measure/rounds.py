@@ -55,11 +55,14 @@ class _Experiment:
         self.measure: Callable[[AnyScriptCell, Turn, Laboratory], AnySample] = import_module(
             f"iobound.measure.scripts.{rounds.experiment}"
         ).measure
-        mine = [seen for seen in session.earlier if isinstance(seen, Sample) and seen.cell in self.cells]
-        self.first = min(
-            (1 + max((seen.launch for seen in mine if seen.cell == id_), default=-1) for id_ in self.cells), default=0
-        )
-        self.broken: set[str] = set()
+        self.broken = {
+            seen.cell for seen in session.earlier if isinstance(seen, Failure) and seen.comparison == rounds.experiment
+        }
+        measured = {id_: -1 for id_ in self.cells if id_ not in self.broken}
+        for seen in session.earlier:
+            if isinstance(seen, Sample) and seen.cell in measured:
+                measured[seen.cell] = max(measured[seen.cell], seen.launch)
+        self.first = 1 + min(measured.values(), default=-1)
 
     def run(self) -> None:
         """Measure rounds until there are enough, or another one wouldn't fit into the budget; the first one is whole."""
