@@ -13,6 +13,7 @@ from iobound.records import (
     DriverSample,
     DriverSummary,
     Environment,
+    Failure,
     Noise,
     Plan,
     Rounds,
@@ -106,10 +107,12 @@ def planned(cells: Sequence[DriverCell]) -> Rounds:
     return Rounds(experiment="drivers", baseline=cells[0].id, cells=[*cells], rounds=3, budget_s=1.0)
 
 
-def judged(*samples: tuple[DriverCell, DriverSample], cells: Sequence[DriverCell] = ()) -> Judged:
-    """Judge samples, of the planned `cells` where there are more than those sampled."""
+def judged(
+    *samples: tuple[DriverCell, DriverSample], cells: Sequence[DriverCell] = (), failures: Sequence[Failure] = ()
+) -> Judged:
+    """Judge samples and failures, of the planned `cells` where there are more than those sampled."""
     rounds = planned(cells or list({of.id: of for of, _ in samples}.values()))
-    return drivers.judge(header(rounds), rounds, [seen for _, seen in samples])
+    return drivers.judge(header(rounds), rounds, [*(seen for _, seen in samples), *failures])
 
 
 def row(judgement: Judged, driver: str, phase: Phase = "select", rtt_ms: float = 0.0) -> DriverSummary:

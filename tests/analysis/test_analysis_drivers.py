@@ -7,7 +7,7 @@ import pytest
 from driver_samples import cell, judged, profiled, row, sample, use
 from iobound.analysis import layers
 from iobound.analysis.published_drivers import CALLS, LOCAL_S, MYSQLDB, NETWORK_S, PYMYSQL
-from iobound.records import ClaimResult, DriverSummary, Finding, Interval
+from iobound.records import ClaimResult, DriverSummary, Failure, Finding, Interval
 from iobound.records.drivers import Layer
 
 PSYCOPG = cell("psycopg", title="psycopg 3 (C)")
@@ -45,6 +45,29 @@ def test_a_driver_is_compared_with_the_first_of_its_service_in_each_round():
     assert row(judgement, "psycopg").relative is row(judgement, "mysqlclient").relative is None
 
 
+def test_ratios_to_the_same_driver_are_corrected_for_how_many_they_are():
+    others = [cell(name) for name in ("psycopg2", "asyncpg", "aiopg")]
+    seen = [
+        (of, sample(of, launch, select=use(us * (1 + launch * noise))))
+        for launch in range(3)
+        for of, us, noise in zip([PSYCOPG, *others], (100.0, 110.0, 120.0, 130.0), (0, 0.1, 0.1, 0.1), strict=True)
+    ]
+    alone = row(judged(*(pair for pair in seen if pair[0] in (PSYCOPG, others[0]))), "psycopg2").relative
+    beside = row(judged(*seen), "psycopg2").relative
+    assert alone and beside and alone.low and beside.low
+    assert beside.estimate == alone.estimate
+    assert beside.low < alone.low
+
+
+def test_wrong_rows_in_one_launch_leave_a_driver_without_speed():
+    other = cell("psycopg2")
+    wrong = Failure(cell=PSYCOPG.id, comparison="drivers", launch=1, stage="verify", reason="select: 999 rows")
+    seen = [(PSYCOPG, sample(PSYCOPG)), (other, sample(other))]
+    found = judged(*seen, failures=[wrong])
+    assert {summary.cell for summary in found.summaries} == {other.id}
+    assert row(found, "psycopg2").relative is None
+
+
 def test_on_further_interpreters_a_driver_is_compared_with_itself():
     old, new = ([cell(driver, python=python) for driver in ("psycopg", "psycopg2")] for python in ("3.8", "3.13"))
     seen = [(of, sample(of, select=use(us))) for of, us in zip([*old, *new], (400.0, 300.0, 200.0, 100.0), strict=True)]
@@ -73,6 +96,12 @@ def test_the_ladder_tells_what_each_layer_adds():
     assert [rung.added_us for rung in ladder] == pytest.approx([1000, 1000, 3000, 5000])
     assert [rung.share for rung in ladder] == pytest.approx([0.1, 0.1, 0.3, 0.5])
     assert [rung.name for rung in row(judgement, "psycopg").ladder] == ["psycopg 3 (C)", "JSON"]
+
+
+def test_a_ladder_leaves_out_what_others_took_of_the_core():
+    walls = [(PSYCOPG, 2000.0, 0.5), (CORE, 2000.0, 0.0)]
+    judgement = judged(*((of, sample(of, select=use(us, 0.2, queued=queued), json_s=2e-3)) for of, us, queued in walls))
+    assert [rung.added_us for rung in row(judgement, CORE.driver).ladder] == pytest.approx([1000, 1000, 2000])
 
 
 def test_a_ladder_without_its_driver_is_none():

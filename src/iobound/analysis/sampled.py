@@ -70,8 +70,18 @@ class Sampled(Generic[C, S]):
 
     def ratio(self, cell: str, baseline: str, value: Callable[[S], float | None]) -> Interval | None:
         """Return `value` of `cell` over that of `baseline`, paired by round; ``None`` where no round has both."""
-        pair = statistics.paired(by_launch(self.samples[cell], value), by_launch(self.samples[baseline], value))
-        return pair.interval() if pair else None
+        return self.ratios([cell], baseline, value).get(cell)
+
+    def ratios(self, cells: Sequence[str], baseline: str, value: Callable[[S], float | None]) -> dict[str, Interval]:
+        """Return `value` of each of `cells` over that of `baseline`, paired by round; without those of which no round has both.
+
+        All of them are compared at once: their intervals are corrected for that (Holm).
+        """
+        first = by_launch(self.samples[baseline], value)
+        found = {cell: statistics.paired(by_launch(self.samples[cell], value), first) for cell in cells}
+        pairs = {cell: pair for cell, pair in found.items() if pair}
+        levels = statistics.holm([1.0 if pair.p is None else pair.p for pair in pairs.values()])
+        return {cell: pair.interval(level) for (cell, pair), level in zip(pairs.items(), levels, strict=True)}
 
 
 def by_launch(samples: Sequence[S], value: Callable[[S], float | None]) -> dict[int, float]:

@@ -96,7 +96,7 @@ class LayerShare(Record, frozen=True):
 
 
 class Rung(Record, frozen=True):
-    """A step of the ladder from driver to JSON: what it adds to a SELECT, and its share of the whole."""
+    """A step of the ladder from driver to JSON: what it adds to a SELECT, run queues apart, and its share of the whole."""
 
     name: str
     added_us: float

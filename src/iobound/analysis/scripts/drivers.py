@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import get_args
 
@@ -24,9 +25,10 @@ Value = Callable[[DriverSample], float]
 
 def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]) -> Judged:
     """Summarise each phase of each driver; hold what was published against them."""
-    results = Sampled.of(header, rounds, observations, DriverCell, DriverSample)
+    results = _right(Sampled.of(header, rounds, observations, DriverCell, DriverSample))
     measured = [cell for cell in results.cells.values() if results.samples[cell.id]]
-    summaries = [_summary(results, cell, phase) for cell in measured for phase in PHASES]
+    relative = {phase: _relative(results, measured, phase) for phase in PHASES}
+    summaries = [_summary(results, cell, phase, relative[phase].get(cell.id)) for cell in measured for phase in PHASES]
     return Judged(
         verdict="\n".join(_verdict(summaries)) or "No driver was measured.",
         summaries=summaries,
@@ -35,11 +37,29 @@ def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]
     )
 
 
-def _summary(results: Results, cell: DriverCell, phase: Phase) -> DriverSummary:
+def _right(results: Results) -> Results:
+    """Leave out drivers that returned wrong rows in any launch: they have no speed in the others either."""
+    samples = {id_: [] if _is_wrong(results, id_) else of for id_, of in results.samples.items()}
+    return replace(results, samples=samples, controls=[] if _is_wrong(results, results.baseline) else results.controls)
+
+
+def _is_wrong(results: Results, cell: str) -> bool:
+    return cell in results.failures and results.failures[cell].stage == "verify"
+
+
+def _relative(results: Results, measured: Sequence[DriverCell], phase: Phase) -> dict[str, Interval]:
+    """Return the wall times of a phase over those of the baseline of each."""
+    held: dict[str, list[str]] = {}
+    for cell in measured:
+        if (first := _baseline(results, cell)) is not cell:
+            held.setdefault(first.id, []).append(cell.id)
+    wall = _us(phase, lambda use: use.wall_s)
+    return {id_: ratio for first, of in held.items() for id_, ratio in results.ratios(of, first, wall).items()}
+
+
+def _summary(results: Results, cell: DriverCell, phase: Phase, relative: Interval | None) -> DriverSummary:
     samples = results.samples[cell.id]
     uses = [sample.phases[phase] for sample in samples]
-    baseline = _baseline(results, cell)
-    wall = _us(phase, lambda use: use.wall_s)
     user = _mean(results, cell, _us(phase, lambda use: use.user_s))
     select = phase == "select"
     stacks = next((sample.stacks for sample in samples if sample.stacks and select), {})
@@ -61,7 +81,7 @@ def _summary(results: Results, cell: DriverCell, phase: Phase) -> DriverSummary:
         phase=phase,
         statements=sum(use.statements for use in uses),
         rows=sum(use.rows for use in uses),
-        wall_us=_mean(results, cell, wall),
+        wall_us=_mean(results, cell, _us(phase, lambda use: use.wall_s)),
         user_us=user,
         system_us=_mean(results, cell, _us(phase, lambda use: use.system_s)),
         runqueue_us=_mean(results, cell, _us(phase, lambda use: use.runqueue_s)),
@@ -71,8 +91,8 @@ def _summary(results: Results, cell: DriverCell, phase: Phase) -> DriverSummary:
         database_us=_database(results, cell, phase),
         io_bound_index=_mean(results, cell, lambda sample: sample.phases[phase].wait_s / sample.phases[phase].wall_s),
         round_trips=_round_trips(uses),
-        baseline=f"{baseline.id}/{phase}",
-        relative=None if baseline is cell else results.ratio(cell.id, baseline.id, wall),
+        baseline=f"{_baseline(results, cell).id}/{phase}",
+        relative=relative,
         function_calls=_calls(samples, phase),
         profile=_profile(samples, phase),
         json_us=_mean(results, cell, lambda sample: sample.json_s * 1e6) if select else None,
@@ -147,11 +167,14 @@ def _profile(samples: Sequence[DriverSample], phase: Phase) -> Profile | None:
 
 
 def _ladder(results: Results, cell: DriverCell) -> list[Rung]:
-    """Return what each step from the driver up to the JSON of an answer adds to a SELECT; none where a step wasn't measured."""
+    """Return what each step from the driver up to the JSON of an answer adds to a SELECT, with the core to itself.
+
+    There are none where a step wasn't measured.
+    """
     steps = [*_beneath(results, cell), cell]
     if not all(results.samples[step.id] for step in steps) or (cell.beneath and len(steps) < 2):
         return []
-    walls = [_mean(results, step, _us("select", lambda use: use.wall_s)).estimate for step in steps]
+    walls = [_mean(results, step, _us("select", lambda use: use.wall_s - use.runqueue_s)).estimate for step in steps]
     json_us = _mean(results, cell, lambda sample: sample.json_s * 1e6).estimate
     names = [step.title.partition(" on ")[0] for step in steps]
     added = [walls[0], *(after - before for before, after in pairwise(walls)), json_us]
