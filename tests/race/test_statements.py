@@ -23,7 +23,14 @@ from iobound.race.statements import kind, several, shape
         ("INSERT INTO t VALUES ('; COMMIT')", "statement"),
         ("SET @seen = (SELECT v FROM t)", "statement"),
         ("SELECT c.relname FROM pg_class c, t", "statement"),
+        ("SELECT pg_advisory_lock(oid::bigint) FROM pg_class WHERE relname = 't'", "statement"),
         ("BEGIN; UPDATE t SET v = 1; COMMIT", "statement"),
+        ("SET autocommit = 1", "commit"),
+        ("SET CONSTRAINTS ALL IMMEDIATE", "statement"),
+        ("PREPARE TRANSACTION 'a'", "statement"),
+        ("COMMIT PREPARED 'a'", "statement"),
+        ("COMMIT TRANSACTION", "commit"),
+        *((f"SELECT v FROM {name} WHERE id = 1", "statement") for name in ('"user"', "version", "`schema`", "any", "char")),
     ],
 )
 def test_steps(sql, expected):

@@ -44,6 +44,8 @@ HARMLESS = re.compile(
 CATALOGUE = re.compile(
     r"(?:pg_|information_schema\.|performance_schema\.|mysql\.|sqlite_(?:temp_)?(?:master|schema))\S*", re.IGNORECASE
 )
+ACTS = re.compile("advisory|notify|sleep|cancel|terminate|promote|logical")
+"""In the names of functions of the catalogue that do more than tell."""
 
 
 @lru_cache(4096)
@@ -93,14 +95,18 @@ def _parts(all_words: tuple[str, ...]) -> list[list[str]]:
 
 
 def _kind(part: list[str]) -> StepKind | None:
-    first = part[0].lower()
-    if first == "rollback" and "to" in [word.lower() for word in part[1:4]]:
+    first, *rest = (word.lower() for word in part)
+    if first == "rollback" and "to" in rest[:3]:
         return "savepoint"
+    if rest[:1] == ["prepared"] or (first == "prepare" and rest[:1] == ["transaction"]):
+        return "statement"  # the transaction is no longer the session's
     if first in CONTROL:
         return CONTROL[first]
-    if (first in SETTING and "select" not in map(str.lower, part)) or (first == "select" and _harmless(part)):
+    if first == "set" and any(word.endswith("autocommit") for word in rest) and rest[-1] in ("1", "on", "true"):
+        return "commit"  # of what is open, on MariaDB and MySQL
+    if first in SETTING and "select" not in rest and rest[:1] != ["constraints"]:
         return None
-    return "statement"
+    return None if first == "select" and _harmless(part) else "statement"
 
 
 def _harmless(part: list[str]) -> bool:
@@ -109,10 +115,12 @@ def _harmless(part: list[str]) -> bool:
     called = [name for name, sign in itertools.pairwise(lower) if sign == "(" and re.match(r"\w", name)]
     called = [name for name in called if name not in ("select", "from", "join", "where", "and", "or", "on", "as", "not")]
     sources = list(_sources(lower))
-    if not all(HARMLESS.fullmatch(name) or (sources and CATALOGUE.fullmatch(name)) for name in called):
+    if not all(
+        HARMLESS.fullmatch(name) or (sources and CATALOGUE.fullmatch(name) and not ACTS.search(name)) for name in called
+    ):
         return False
     if sources:
-        return all(CATALOGUE.fullmatch(name) or HARMLESS.fullmatch(name) for name in sources) and "for" not in lower
+        return all(CATALOGUE.fullmatch(name) or name in called for name in sources) and "for" not in lower
     asks = called or lower == ["select", "1"] or any(word.startswith("@@") for word in lower)
     return bool(asks) or any(word in ("current_user", "current_schema", "current_database") for word in lower)
 
