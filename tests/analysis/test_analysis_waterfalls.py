@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 import pytest
-from analysis_builders import cell, comparison, header, plan, trial
+from analysis_builders import cell, comparison, failure, header, plan, trial
 from scipy import stats
 
 from iobound.analysis.judging import judge
@@ -111,6 +111,7 @@ def test_orders_that_agree_disagree_in_nothing():
 def test_the_load_tool_is_the_first_factor_of_a_published_ratio():
     found, _ = fall(3.0, {"server": 3.0}, tool=1.5)
     assert found.direct and found.direct.estimate == pytest.approx(1.5, rel=0.001)
+    assert found.notes == ["with iobound's own engine it is 3.00x [2.93, 3.08] between the two ends"]
     assert found.steps[0].factor == "load tool"
     assert found.steps[0].ratio and found.steps[0].ratio.estimate == pytest.approx(0.5, rel=0.001)
     assert found.interaction is None
@@ -161,6 +162,8 @@ def test_a_step_that_was_not_measured_leaves_no_product():
     found = judge(header(made), seen).waterfalls[0]
     assert found.product is None
     assert found.steps[0].reason == "it wasn't measured"
+    told = judge(header(made), [*seen, failure(cell("c", id_="never/c"), comparison="never")]).waterfalls[0]
+    assert told.steps[0].reason == "port in use"
 
 
 @pytest.mark.parametrize(

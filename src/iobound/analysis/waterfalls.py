@@ -30,6 +30,7 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
     own, shown = measured.pair(walk.direct), walk.tool or walk.direct
     # The tool's ratio is in the direct one and in the product: its error cancels, and what is left are the two of our engine.
     interaction = _product([own], over=factors)
+    told: list[str] = []
     if walk.tool:
         tool = statistics.paired(measured.by_launch(walk.tool), measured.by_launch(walk.direct))
         factors = [tool, *factors]
@@ -43,6 +44,7 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
             reason=measured.reason(walk.direct) or (None if tool else measured.reason(walk.tool)),
         )
         steps, back = [first, *steps], [first, *back] if back else []
+        told = [f"with iobound's own engine it is {estimated(own.interval(), 'x')} between the two ends"] if own else []
     product = _product(factors)
     disagreeing = measured.disagreeing()
     off = interaction is not None and interaction.p is not None and interaction.p < 1 - statistics.CONFIDENCE
@@ -60,7 +62,7 @@ def waterfall(walk: Walk, results: Results) -> Waterfall:
         named=_named(disagreeing, off),
         backwards=back,
         disagreeing=disagreeing,
-        notes=walk.notes,
+        notes=[*walk.notes, *told],
     )
 
 
@@ -70,8 +72,8 @@ def sentence(fall: Waterfall) -> str:
         return f"{fall.last} against {fall.first} ({fall.workload}) can't be told: {fall.reason}."
     by = f", by {fall.steps[0].after}" if fall.steps[0].factor == TOOL else ""
     bounds = listed([bound_by(bound) for bound in dict.fromkeys(fall.bound_by) if bound])
-    unsaid = fall.reason and "generator" not in fall.bound_by
-    about = "; ".join([f"{fall.workload}{by}", *([bounds] if bounds else []), *([fall.reason] if unsaid else [])])
+    unsaid = None if "generator" in fall.bound_by else fall.reason
+    about = "; ".join(part for part in (f"{fall.workload}{by}", bounds, unsaid) if part)
     whole = f"{fall.last} has {estimated(fall.direct, 'x')} the throughput of {fall.first} ({about})"
     known = {step.comparison: step.ratio for step in fall.steps if step.ratio}
     largest = sorted(known, key=lambda comparison: -abs(math.log(known[comparison].estimate)))[:MOST]
@@ -127,7 +129,10 @@ class _Measured:
     def reason(self, comparison: str) -> str | None:
         """Return why a ratio means little, ``None`` where it does mean something."""
         ratio = self.ratios.get(comparison)
-        return "it wasn't measured" if ratio is None else ratio.reason if ratio.verdict == "not-ranked" else None
+        if ratio is not None:
+            return ratio.reason if ratio.verdict == "not-ranked" else None
+        failures = [each for (of, _), found in self.results.observed.failures.items() if of == comparison for each in found]
+        return failures[0].reason.partition("\n")[0] if failures else "it wasn't measured"
 
     def disagreeing(self) -> list[str]:
         """Return the steps that are worth another ratio in the other order, beyond what chance makes of so many (Holm), the
