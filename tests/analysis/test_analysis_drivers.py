@@ -268,5 +268,27 @@ def test_one_launch_decides_nothing():
     assert claim.result == "not-measured"
 
 
+def test_a_wide_interval_decides_nothing_wherever_its_middle_is():
+    apart = [(cell(MYSQLDB, "mariadb"), 1.03), (cell(PYMYSQL, "mariadb"), 9.12)]
+    seen = [
+        (of, sample(of, launch, select=use(seconds * 1e3 * (by if of.driver == PYMYSQL else 1))))
+        for launch, by in enumerate((0.4, 1.0, 2.5))
+        for of, seconds in apart
+    ]
+    found = {claim.claim: claim for claim in judged(*seen).claims}
+    assert found["pymysql-local"].result == "not-measured"
+    assert "too uncertain" in found["pymysql-local"].because
+
+
+def test_every_published_figure_has_a_line_which_says_what_it_takes():
+    alone = cell(PYMYSQL, "mariadb")
+    found = judged((alone, sample(alone))).claims
+    assert len(found) == 5
+    assert {claim.result for claim in found} == {"not-measured"}
+    assert all("--drivers mysqlclient,pymysql" in claim.because for claim in found)
+    local = published({MYSQLDB: {0.0: 1.0}, PYMYSQL: {0.0: 9.0}})
+    assert all("--rtt" in local[name].because for name in ("pymysql-by-network", "mysqldb-waits", "two-thirds-python"))
+
+
 def test_other_services_have_no_claims():
     assert judged((PSYCOPG, sample(PSYCOPG))).claims == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iobound.analysis import statistics
 from iobound.analysis.primitives import Costs, Key, ratio
-from iobound.analysis.published import NEAR, scaled
+from iobound.analysis.published import held, scaled
 from iobound.analysis.words import estimated, figure
 from iobound.records import ClaimResult, Holds, Interval
 
@@ -37,14 +37,7 @@ def _times(python: str, costs: Costs) -> list[ClaimResult]:
 def _near(here: Interval | None) -> tuple[Holds, str]:
     if here is None:
         return "not-measured", "the plain call is too short to be measured: a compiler has left it out"
-    if here.low is None or here.high is None:
-        return "not-measured", ONE_LAUNCH
-    times = here.estimate / TIMES
-    if 1 / NEAR <= times <= NEAR:
-        return "holds", f"within {NEAR} times of it"
-    if here.low <= TIMES * NEAR and here.high >= TIMES / NEAR:
-        return "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it"
-    return "fails", "more than published" if times > 1 else "less than published"
+    return held(here, TIMES)
 
 
 def _gap(python: str, costs: Costs) -> list[ClaimResult]:

@@ -15,6 +15,7 @@ SOURCE = "the published comparison of Flask, aiohttp and Starlette: 10 concurren
 USERS = 10
 LOCUST = "locust:HttpUser"
 NEAR = 1.25  # a ratio of two figures carries over to another machine about this well
+WIDE = 2.0  # an interval that reaches further from a published ratio shows nothing, wherever its middle is
 
 
 @dataclass(frozen=True)
@@ -199,3 +200,16 @@ def scaled(here: Interval | None, published: float) -> Interval | None:
         return None
     ends = [None if end is None else end / published for end in (here.low, here.high)]
     return Interval(estimate=here.estimate / published, low=ends[0], high=ends[1])
+
+
+def held(here: Interval, published: float) -> tuple[Holds, str]:
+    """Hold what was measured against what was published, and say why; one launch decides nothing."""
+    if here.low is None or here.high is None:
+        return "not-measured", "one launch each, which decides nothing"
+    if not _overlaps(here, published):
+        return "fails", f"{'more' if here.estimate > published else 'less'} than published"
+    if not _within(here.estimate / published, NEAR):
+        return "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it"
+    if here.low < published / WIDE or here.high > published * WIDE:
+        return "not-measured", f"too uncertain: the interval reaches beyond {WIDE:g} times of it"
+    return "holds", f"within {NEAR} times of it"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from iobound.analysis.published import NEAR, scaled
+from iobound.analysis.published import held, scaled
 from iobound.analysis.sampled import Sampled
 from iobound.analysis.words import figure
 from iobound.records import ClaimResult, DriverCell, DriverSample, Holds, Interval
@@ -52,76 +52,91 @@ def _alone(use: PhaseUse | ProfiledPhase) -> float:
     return use.wall_s - use.runqueue_s
 
 
-def claims(results: Results) -> list[ClaimResult]:
-    """Hold each published figure against both drivers, over each round-trip time; nothing where neither was to be measured."""
-    planned = [cell for cell in results.cells.values() if cell.driver in CALLS]
-    python = planned[0].python if planned else None
-    found: list[ClaimResult] = []
-    for rtt_ms in sorted({cell.rtt_ms for cell in planned}):
-        of = {cell.driver: cell for cell in planned if (cell.rtt_ms, cell.python) == (rtt_ms, python)}
-        if len(of) == 2 and all(results.samples[cell.id] for cell in of.values()):
-            pair = Pair(results, of[MYSQLDB], of[PYMYSQL])
-            found += _by_network(pair) if rtt_ms else _local(pair)
-    if planned and all(cell.rtt_ms == 0 for cell in planned):
-        found.append(_claim("pymysql-by-network", _SLOWER, "x", _NETWORK_TIMES, None, None, "not-measured", _NO_NETWORK))
-    return found
+@dataclass(frozen=True)
+class Figure:
+    """What was published: of the script on one machine, or by `network`."""
+
+    statement: str
+    unit: str
+    published: float
+    network: bool
 
 
-_SLOWER = "PyMySQL takes 30 % longer than MySQLdb by network"
-_NETWORK_TIMES = NETWORK_S[PYMYSQL] / NETWORK_S[MYSQLDB]
-_NO_NETWORK = f"no round-trip time was injected; --rtt {NETWORK_MS:.0f}ms comes near the published network"
-
-
-def _local(pair: Pair) -> Iterator[ClaimResult]:
-    ratio = pair.ratio()
-    waiting = [pair.waiting(cell) for cell in (pair.mysqldb, pair.pymysql)]
-    shares = [f"{100 - each.estimate * 100:.0f} %" for each in waiting if each]
-    yield _held(
-        "pymysql-local",
+FIGURES = {
+    "pymysql-local": Figure(
         "PyMySQL takes an order of magnitude longer than MySQLdb on one machine",
         "x",
         LOCAL_S[PYMYSQL] / LOCAL_S[MYSQLDB],
-        ratio,
-        pair.pymysql,
-        f"of MySQLdb's time {shares[0]} is its own, of PyMySQL's {shares[1]}" if len(shares) == 2 else "",
-    )
-    calls = {cell.driver: _calls(pair.results, cell) for cell in (pair.mysqldb, pair.pymysql)}
-    if (few := calls[MYSQLDB]) and (many := calls[PYMYSQL]):
-        yield _held(
-            "function-calls",
-            "PyMySQL makes 501 times the function calls of MySQLdb",
-            "x",
-            CALLS[PYMYSQL] / CALLS[MYSQLDB],
-            Interval(estimate=many / few, low=many / few, high=many / few),
-            pair.pymysql,
-            f"{figure(few)} and {figure(many)} here, {CALLS[MYSQLDB]:,} and {CALLS[PYMYSQL]:,} published",
-        )
+        False,
+    ),
+    "function-calls": Figure(
+        "PyMySQL makes 501 times the function calls of MySQLdb", "x", CALLS[PYMYSQL] / CALLS[MYSQLDB], False
+    ),
+    "pymysql-by-network": Figure(
+        "PyMySQL takes 30 % longer than MySQLdb by network", "x", NETWORK_S[PYMYSQL] / NETWORK_S[MYSQLDB], True
+    ),
+    "mysqldb-waits": Figure(
+        "by network MySQLdb waits 92 % of its time (read from the published figures)",
+        "share",
+        1 - LOCAL_S[MYSQLDB] / NETWORK_S[MYSQLDB],
+        True,
+    ),
+    "two-thirds-python": Figure(
+        "two thirds of PyMySQL's time by network is Python (under cProfile)", "share", 1 - SOCKETS_S / PROFILED_S, True
+    ),
+}
+
+
+def claims(results: Results) -> list[ClaimResult]:
+    """Hold each published figure against both drivers, over each round-trip time; nothing where neither was to be measured."""
+    planned = [cell for cell in results.cells.values() if cell.driver in CALLS]
+    if not planned:
+        return []
+    found: list[ClaimResult] = []
+    for rtt_ms in sorted({cell.rtt_ms for cell in planned}):
+        of = {cell.driver: cell for cell in planned if (cell.rtt_ms, cell.python) == (rtt_ms, planned[0].python)}
+        if len(of) == len(CALLS) and all(results.samples[cell.id] for cell in of.values()):
+            pair = Pair(results, of[MYSQLDB], of[PYMYSQL])
+            found += _by_network(pair) if rtt_ms else _local(pair)
+    missing = FIGURES.keys() - {claim.claim for claim in found}
+    return found + [
+        _claim(name, None, None, "not-measured", _missing(planned, FIGURES[name])) for name in FIGURES if name in missing
+    ]
+
+
+def _missing(planned: Sequence[DriverCell], published: Figure) -> str:
+    """Say why a figure has no counterpart here."""
+    if len({cell.driver for cell in planned}) < len(CALLS):
+        return f"it takes both drivers: --drivers {MYSQLDB},{PYMYSQL}"
+    if published.network and not any(cell.rtt_ms for cell in planned):
+        return f"no round-trip time was injected; --rtt {NETWORK_MS:.0f}ms comes near the published network"
+    if not published.network and all(cell.rtt_ms for cell in planned):
+        return "all was measured over injected round-trip times; add 0 to those of --rtt"
+    return "they weren't both measured so"
+
+
+def _local(pair: Pair) -> Iterator[ClaimResult]:
+    waiting = [pair.waiting(cell) for cell in (pair.mysqldb, pair.pymysql)]
+    shares = [f"{100 - each.estimate * 100:.0f} %" for each in waiting if each]
+    why = f"of MySQLdb's time {shares[0]} is its own, of PyMySQL's {shares[1]}" if len(shares) == 2 else ""
+    yield _held("pymysql-local", pair.ratio(), pair.pymysql, why)
+    few, many = (_calls(pair.results, cell) for cell in (pair.mysqldb, pair.pymysql))
+    if few and many:  # which are the same each time
+        here = Interval(estimate=many / few, low=many / few, high=many / few)
+        counted = f"{figure(few)} and {figure(many)} here, {CALLS[MYSQLDB]:,} and {CALLS[PYMYSQL]:,} published"
+        yield _held("function-calls", here, pair.pymysql, counted)
 
 
 def _by_network(pair: Pair) -> Iterator[ClaimResult]:
     over = f"over {pair.mysqldb.rtt_ms:g} ms here, where the published network cost {NETWORK_MS:.0f} ms a statement"
-    yield _held("pymysql-by-network", _SLOWER, "x", _NETWORK_TIMES, pair.ratio(), pair.pymysql, over)
-    yield _held(
-        "mysqldb-waits",
-        "by network MySQLdb waits 92 % of its time (read from the published figures)",
-        "share",
-        1 - LOCAL_S[MYSQLDB] / NETWORK_S[MYSQLDB],
-        pair.waiting(pair.mysqldb),
-        pair.mysqldb,
-        over,
-    )
-    profiled, plain = _profiled(pair.results, pair.pymysql), pair.waiting(pair.pymysql)
-    if profiled and plain:
-        share, bias = profiled
-        yield _held(
-            "two-thirds-python",
-            "two thirds of PyMySQL's time by network is Python (under cProfile)",
-            "share",
-            1 - SOCKETS_S / PROFILED_S,
-            Interval(estimate=share, low=share, high=share),
-            pair.pymysql,
-            f"under cProfile it takes {bias:.1f} times as long; without, {1 - plain.estimate:.0%} isn't waiting; {over}",
-        )
+    yield _held("pymysql-by-network", pair.ratio(), pair.pymysql, over)
+    yield _held("mysqldb-waits", pair.waiting(pair.mysqldb), pair.mysqldb, over)
+    of = pair.pymysql.id
+    share, bias, plain = pair.results.mean(of, _in_python), pair.results.mean(of, _bias), pair.waiting(pair.pymysql)
+    if share and bias and plain:
+        slower = f"under cProfile it takes {bias.estimate:.1f} times as long"
+        without = f"without, {1 - plain.estimate:.0%} isn't waiting"
+        yield _held("two-thirds-python", share, pair.pymysql, f"{slower}; {without}; {over}")
 
 
 def _script(uses: Mapping[Phase, U], value: Callable[[U], float]) -> float:
@@ -135,55 +150,38 @@ def _calls(results: Results, cell: DriverCell) -> float | None:
     return _script(of, lambda use: use.calls) if of else None
 
 
-def _profiled(results: Results, cell: DriverCell) -> tuple[float, float] | None:
-    """Return the share of its time under cProfile that isn't in sockets, and that time over that without, run queues apart."""
-    for sample in results.samples[cell.id]:
-        if of := sample.profiled:
-            profiled_s = _script(of, _alone)
-            in_sockets = min(1.0, _script(of, lambda use: use.sockets_s) / profiled_s)
-            return 1 - in_sockets, profiled_s / script_s(sample)
-    return None
+def _in_python(sample: DriverSample) -> float | None:
+    """Return the share of the time under cProfile that isn't in sockets, run queues apart."""
+    if not sample.profiled:
+        return None
+    return 1 - min(1.0, _script(sample.profiled, lambda use: use.sockets_s) / _script(sample.profiled, _alone))
 
 
-def _held(
-    claim: str, statement: str, unit: str, published: float, here: Interval | None, cell: DriverCell, why: str
-) -> ClaimResult:
-    """Hold a figure against that here: it carries over to another machine about as well as within `NEAR` times."""
+def _bias(sample: DriverSample) -> float | None:
+    """Return the time under cProfile over that without, run queues apart."""
+    return _script(sample.profiled, _alone) / script_s(sample) if sample.profiled else None
+
+
+def _held(name: str, here: Interval | None, cell: DriverCell, why: str) -> ClaimResult:
     if here is None:
-        return _claim(claim, statement, unit, published, None, cell, "not-measured", "no round measured both")
-    if here.low is None or here.high is None:
-        return _claim(claim, statement, unit, published, here, cell, "not-measured", f"one launch allows no interval; {why}")
-    result: Holds
-    if 1 / NEAR <= here.estimate / published <= NEAR:
-        result, because = "holds", f"within {NEAR} times of it"
-    elif here.low <= published * NEAR and here.high >= published / NEAR:
-        result, because = "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it"
-    else:
-        result, because = "fails", "more than published" if here.estimate > published else "less than published"
-    return _claim(claim, statement, unit, published, here, cell, result, "; ".join(filter(None, [because, why])))
+        return _claim(name, None, cell, "not-measured", "no round measured both")
+    result, because = held(here, FIGURES[name].published)
+    return _claim(name, here, cell, result, "; ".join(filter(None, [because, why])))
 
 
-def _claim(
-    claim: str,
-    statement: str,
-    unit: str,
-    published: float,
-    here: Interval | None,
-    cell: DriverCell | None,
-    result: Holds,
-    because: str,
-) -> ClaimResult:
+def _claim(name: str, here: Interval | None, cell: DriverCell | None, result: Holds, because: str) -> ClaimResult:
+    published = FIGURES[name]
     return ClaimResult(
-        claim=claim,
+        claim=name,
         source=SOURCE,
-        statement=statement,
-        unit=unit,
-        published=published,
+        statement=published.statement,
+        unit=published.unit,
+        published=published.published,
         here=here,
         bound_here=None,
         cell=cell.id if cell else None,
         result=result,
         because=because,
-        ratio=scaled(here, published),
+        ratio=scaled(here, published.published),
         experiment="drivers",
     )

@@ -62,8 +62,8 @@ class ProfiledPhase(Record, frozen=True):
 class DriverSample(Sample, frozen=True, kw_only=True, tag="drivers"):
     """One process with one connection, which carried out each phase.
 
-    `json_s` is what making the JSON of an answer out of the rows of one SELECT took. `profiled` and `stacks` are repetitions of
-    one launch: under cProfile, and samples of what was on a processor during SELECTs, counted by stack (functions from the
+    `json_s` is what making the JSON of an answer out of the rows of one SELECT took. `profiled` and `stacks` are repetitions:
+    under cProfile, and in one launch samples of what was on a processor during SELECTs, counted by stack (functions from the
     outermost on, separated by ``;``); `unsampled` says why there are none.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from statistics import fmean
 from typing import get_args
 
 from iobound.analysis import layers, statistics
@@ -151,16 +152,17 @@ def _calls(samples: Sequence[DriverSample], phase: Phase) -> float | None:
 
 def _profile(samples: Sequence[DriverSample], phase: Phase) -> Profile | None:
     """Return what cProfile says of a statement, beside the plain run of the same process."""
-    for sample in samples:
-        if seen := sample.profiled.get(phase):
-            plain = sample.phases[phase]
-            plain_s, slow_s = ((use.wall_s - use.runqueue_s) / use.statements for use in (plain, seen))
-            return Profile(
-                wall_us=seen.wall_s * 1e6 / seen.statements,
-                bias=slow_s / plain_s,
-                sockets_share=min(1.0, seen.sockets_s / (slow_s * seen.statements)),
-            )
-    return None
+    seen = [(sample.phases[phase], sample.profiled[phase]) for sample in samples if phase in sample.profiled]
+    if not seen:
+        return None
+    slow_s = [(under.wall_s - under.runqueue_s) / under.statements for _, under in seen]
+    plain_s = [(plain.wall_s - plain.runqueue_s) / plain.statements for plain, _ in seen]
+    in_sockets = [under.sockets_s / under.statements / slow for (_, under), slow in zip(seen, slow_s, strict=True)]
+    return Profile(
+        wall_us=fmean(under.wall_s / under.statements for _, under in seen) * 1e6,
+        bias=fmean(slow / plain for slow, plain in zip(slow_s, plain_s, strict=True)),
+        sockets_share=min(1.0, fmean(in_sockets)),
+    )
 
 
 # --- the ladder -----------------------------------------------------------------------------------------------------

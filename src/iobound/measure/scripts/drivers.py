@@ -50,7 +50,7 @@ def environments(cell: DriverCell) -> list[tuple[str, str | None]]:
 
 
 def measure(cell: DriverCell, turn: Turn, laboratory: Laboratory) -> DriverSample:
-    """Measure `cell` in a process of its own; its first launch ends with repetitions under the profilers.
+    """Measure `cell` in a process of its own, which then repeats statements under cProfile; the first is sampled too.
 
     Raises `Unavailable` where the driver can't be had on the interpreter, `BadAnswer` where it returns other rows than were
     inserted, `LabError` where the process fails.
@@ -60,8 +60,8 @@ def measure(cell: DriverCell, turn: Turn, laboratory: Laboratory) -> DriverSampl
     environment = locked.environment(drivers.environment_of(driver, cell.python), cell.python)
     service = laboratory.service(cell.service)
     rows = things.things(cell.rows)
-    profiled = turn.launch == 0 and not turn.control
-    unsampled = _unsampled(cell.python) if profiled else "stacks are sampled in the first launch"
+    first = turn.launch == 0 and not turn.control
+    unsampled = _unsampled(cell.python) if first else "stacks are sampled in the first launch"
     job = {
         "url": laboratory.over(things.make(service, PURPOSE, rows[cell.inserts :], rows), cell.rtt_ms),
         "things": rows,
@@ -72,7 +72,7 @@ def measure(cell: DriverCell, turn: Turn, laboratory: Laboratory) -> DriverSampl
         "answers": ANSWERS,
         "most_s": cell.most_s,
         "services": service.pids(),
-        "profiled": PROFILED if profiled else None,
+        "profiled": None if turn.control else PROFILED,
         "sampled_s": 0.0 if unsampled else SAMPLED_QUICK_S if turn.quick else SAMPLED_S,
     }
     folder = catalogue.FOLDER / "statements"
