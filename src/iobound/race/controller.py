@@ -79,6 +79,8 @@ class Controller:
         self._failure = failure
         self.depends_on_order = False
         """Whether a session has waited in Python for another one before its first statement."""
+        self.waited_in_python = False
+        """Whether a session has waited in Python for another one at all."""
 
     def run(self, choose: Choose, order: Sequence[int]) -> Execution:
         """Carry out one execution, its sessions begun in `order`; those that aren't in it stay out."""
@@ -321,6 +323,7 @@ class Controller:
             asleep = 0 if moved or not self._model.waits(session.number) else asleep + 1
             if asleep >= LOOKS and not self._gate.busy():
                 session.state = "waits"
+                self.waited_in_python = True
                 session.in_driver = self._model.in_driver(session.number)
                 if session.in_driver:
                     self._share(session, [each for each in self._sessions if each.state in ("holds", "sent")])

@@ -273,9 +273,14 @@ class Exploration:
         """Whether it matters in which order the sessions begin, seen since `warmed_up`."""
         return self._controller.depends_on_order
 
+    @property
+    def waited_in_python(self) -> bool:
+        """Whether sessions have waited in Python for each other, so that a step may matter to more than the database."""
+        return self._controller.waited_in_python
+
     def warmed_up(self) -> None:
         """Count only from now on: while a pool fills for the first time, sessions wait as they never do again."""
-        self._controller.depends_on_order = False
+        self._controller.depends_on_order = self._controller.waited_in_python = False
 
     def check_setup(self) -> None:
         """See that the set-up undoes what a schedule did."""
@@ -393,7 +398,11 @@ class _LevelSearch:
         if possible(first) <= REDUCED_TIMES * self._max and self._search(Search, self._max):
             return True
         self._reduced = True
-        return self._search(partial(Reduced, strict=exploration.strict(self._isolation)), REDUCED_TIMES * self._max)
+        complete = self._search(partial(Reduced, strict=exploration.strict(self._isolation)), REDUCED_TIMES * self._max)
+        if self._example or not exploration.waited_in_python:
+            return complete
+        self._reduced = False  # what doesn't matter to the database may matter to a lock in Python
+        return self._search(Search, REDUCED_TIMES * self._max)
 
     def _search(self, make: Callable[[], Search], limit: int) -> bool:
         """Carry out up to `limit` schedules; return whether no more are left.

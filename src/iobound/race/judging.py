@@ -85,7 +85,7 @@ class Serial:
         for table in first.keys() & second.keys():
             header = first[table][0]
             for at, column in enumerate(header):
-                if [row[at] for row in first[table]] != [row[at] for row in second[table]]:
+                if sorted(map(repr, _column(first[table], at))) != sorted(map(repr, _column(second[table], at))):
                     self._ignored.setdefault(table, set()).add(str(column))
 
     def _differences(self, execution: Execution, taken: frozenset[int]) -> str:
@@ -98,6 +98,10 @@ class Serial:
                 return f": {table} has {_rows(rows)}, serially {' or '.join(dict.fromkeys(map(_rows, serial)))}"
         serially = " or ".join(dict.fromkeys(", ".join(order[0]) for order in orders))
         return f": the calls returned {', '.join(said)}, serially {serially}"
+
+
+def _column(rows: list[list[str | None]], at: int) -> list[str | None]:
+    return [row[at] for row in rows]
 
 
 def _rows(rows: tuple[tuple[Any, ...], ...]) -> str:

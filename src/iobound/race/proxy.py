@@ -138,6 +138,7 @@ class Link:
             self._left()
             return
         self._startup = startup
+        self._proxy.sets_isolation |= any("isolation" in word for pair in startup.key for word in pair)
         self._proxy.wakeup.watch(self.upstream.socket, self._from_server)
         self._tell(self.conversation.welcome(self.upstream.backend, self.upstream.facts))
 

@@ -9,12 +9,12 @@ trigger, foreign key or function can hide a dependence:
 - a plain read and a write that isn't committed yet commute, unless reads lock or see it (`strict`: SERIALIZABLE, READ
   UNCOMMITTED, or a level that the program sets itself);
 - the end of a transaction that only read commutes with reads, and with writes unless `strict`;
-- nothing else commutes.
+- nothing else commutes: not what may lock whole tables, end the transaction or do several things, as DDL, LOCK TABLE, a
+  procedure or an unknown function may.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import dataclass
 
@@ -28,6 +28,14 @@ PURE = re.compile(
     re.IGNORECASE,
 )
 LOCKING = {"for", "into", "lock", "insert", "update", "delete", "merge"}
+ROWS = {"select", "values", "with", "insert", "replace", "update", "delete", "merge", "copy", "fetch", "declare"}
+"""What statements begin with that lock rows at most, and leave the transaction open."""
+ROWS_ONLY = re.compile(
+    r"(?:pg_(?:try_)?advisory_(?:xact_)?lock(?:_shared)?|get_lock|nextval|currval|lastval|last_insert_id|now|concat|substr(?:ing)?"
+    r"|set|using|over|partition|key|values|conflict|update|insert|delete|returning|limit|offset)",
+    re.IGNORECASE,
+)
+"""Functions that change nothing but a sequence or a lock, and words before a parenthesis that aren't functions."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,15 @@ class Effect:
     ends: bool = False
 
 
+ANYTHING = Effect(reads=True, writes=True, ends=True)
+
+
 class _Session:
     """What a session has done in its transaction so far."""
 
     def __init__(self) -> None:
         self.inside = False
+        self.open = False
         self.wrote = False
 
     def effect(self, kind: StepKind, sql: str) -> Effect:
@@ -51,27 +63,29 @@ class _Session:
         match kind:
             case "begin":
                 words = {word.lower() for word in statements.words(sql)}
-                return (
-                    Effect(reads=True, writes=True, ends=True) if words & {"immediate", "exclusive", "snapshot"} else Effect()
-                )
+                if words & {"immediate", "exclusive", "snapshot"}:
+                    return ANYTHING
+                return Effect(ends=self.open, writes=self.wrote)  # MariaDB and MySQL commit what is open
             case "savepoint" if statements.words(sql)[0].lower() != "rollback":
                 return Effect()
             case "savepoint":
-                return Effect(reads=True, writes=True, ends=True)  # it lets go of locks
+                return ANYTHING  # it lets go of locks
             case "commit" | "rollback":
                 return Effect(ends=True, writes=self.wrote)
         if pure(sql):
             return Effect(reads=True)
-        return Effect(reads=True, writes=True, ends=not self.inside)
+        return Effect(reads=True, writes=True) if self.inside and rows_only(sql) else ANYTHING
 
     def did(self, kind: StepKind, sql: str) -> None:
         """Take in that the statement was executed."""
         if kind == "begin":
             self.inside = True
         elif kind in ("commit", "rollback"):
-            self.inside = self.wrote = False
-        elif kind == "statement" and not pure(sql):
-            self.wrote = True
+            self.inside = self.open = self.wrote = False
+        elif kind == "statement":
+            self.open = True
+            self.wrote |= not pure(sql)
+            self.inside &= pure(sql) or rows_only(sql)
 
 
 def pure(sql: str) -> bool:
@@ -80,8 +94,25 @@ def pure(sql: str) -> bool:
     lower = [word.lower() for word in words]
     if not lower or lower[0] not in ("select", "values") or ";" in lower[:-1] or LOCKING & set(lower):
         return False
-    called = [name for name, sign in itertools.pairwise(words) if sign == "(" and re.match(r"\w", name)]
-    return all(PURE.fullmatch(name) for name in called)
+    return all(PURE.fullmatch(name) for name in _called(lower))
+
+
+def rows_only(sql: str) -> bool:
+    """Tell whether `sql` certainly locks rows at most, and leaves the transaction open."""
+    lower = [word.lower() for word in statements.words(sql)]
+    if not lower or lower[0] not in ROWS or ";" in lower[:-1]:
+        return False
+    return all(PURE.fullmatch(name) or ROWS_ONLY.fullmatch(name) for name in _called(lower))
+
+
+def _called(lower: list[str]) -> list[str]:
+    """Return the words before a parenthesis, but for the table of an INSERT."""
+    before = [None, *lower]
+    return [
+        name
+        for previous, name, sign in zip(before, lower, lower[1:], strict=False)
+        if sign == "(" and previous != "into" and re.match(r"\w", name)
+    ]
 
 
 def commute(one: Effect, other: Effect, *, strict: bool) -> bool:

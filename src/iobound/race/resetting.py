@@ -62,8 +62,10 @@ class Reset:
         second = self._prepare()
         self._compare("run twice", database.state())
         if ours and first.statements and first.statements == second.statements and not first.asked:
-            self._statements = second.statements
             database.keep()
+            database.restore()
+            if not _differences(self.beginning, database.state()):  # as where triggers act on what is written back
+                self._statements = second.statements
 
     def again(self) -> None:
         """Bring the state back."""

@@ -137,7 +137,10 @@ class Patched:
                     raise
             self._tell(lambda: setattr(held, "busy", True))
             held.wait()
-        state.has_read = connection.in_transaction and (state.has_read or kind == "statement")
+        if kind in ("commit", "rollback"):
+            state.has_read = False  # another one may have begun, with autocommit=False
+        else:
+            state.has_read = connection.in_transaction and (state.has_read or kind == "statement")
         held.kept.affected = result.rowcount if isinstance(result, sqlite3.Cursor) and result.rowcount >= 0 else None
         held.kept.columns = [column[0] for column in getattr(result, "description", None) or ()]
         self._finish(held)
