@@ -268,6 +268,12 @@ def test_one_launch_decides_nothing():
     assert claim.result == "not-measured"
 
 
+def test_the_verdict_does_not_call_queueing_computing():
+    alone, crowded = (judged((PSYCOPG, sample(PSYCOPG, select=use(100.0, 0.2, queued=share)))).verdict for share in (0.0, 0.5))
+    assert alone.endswith("the rest is computing.")
+    assert "queueing for a core" in crowded
+
+
 def test_a_wide_interval_decides_nothing_wherever_its_middle_is():
     apart = [(cell(MYSQLDB, "mariadb"), 1.03), (cell(PYMYSQL, "mariadb"), 9.12)]
     seen = [

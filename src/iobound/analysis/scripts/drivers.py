@@ -212,7 +212,14 @@ def _verdict(summaries: Sequence[DriverSummary]) -> Iterator[str]:
             ends = dict.fromkeys(f"{each.io_bound_index.estimate:.0%} ({_called(each)})" for each in (of[0], of[-1]))
             said.append(f"{' to '.join(ends)} of {what}")
         where = f"over a network of {rtt_ms:g} ms" if rtt_ms else "with the database on the same machine"
-        yield f"What share of a driver's time is waiting, {where}: {', '.join(said)}; the rest is computing."
+        queued = any(_queue(each) > QUEUED for each in of_servers if each.rtt_ms == rtt_ms)
+        rest = "computing" + ", and queueing for a core that others used" * queued
+        yield f"What share of a driver's time is waiting, {where}: {', '.join(said)}; the rest is {rest}."
+
+
+def _queue(summary: DriverSummary) -> float:
+    """Return the share of the wall time in the run queue."""
+    return summary.runqueue_us.estimate / summary.wall_us.estimate
 
 
 def _called(summary: DriverSummary) -> str:
@@ -242,7 +249,7 @@ def _queued(summaries: Sequence[DriverSummary]) -> Finding:
     evidence = [
         Evidence(what=each.id, observed=share, threshold=QUEUED, unit="of its time", cell=each.cell)
         for each in summaries
-        if (share := each.runqueue_us.estimate / each.wall_us.estimate) > QUEUED
+        if (share := _queue(each)) > QUEUED
     ]
     if not evidence:
         return Finding(rule="drivers-queued", status="absent", statement="The program had its core to itself.")
@@ -251,7 +258,8 @@ def _queued(summaries: Sequence[DriverSummary]) -> Finding:
         status="present",
         statement=f"The program waited for its core, as others ran there, in {listed([each.what for each in evidence])}.",
         evidence=evidence,
-        advice="End what else runs on this machine; look at user, system and wait, of which the run queue is no part.",
+        advice="End what else runs on this machine; look at user, system and wait, of which the run queue is no part. Samples "
+        "of stacks can't tell it from computing: layers have too much where they wait.",
     )
 
 
