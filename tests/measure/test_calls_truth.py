@@ -92,9 +92,12 @@ def test_the_loop_around_is_subtracted(run, bare):
 
 
 def test_a_known_time_is_measured_as_such(run, bare):
-    sleeping = by_name(run(BODY.format(name="sleeping", body="time.sleep(0.002)"), bare, target_s=0.005))["sleeping"]
-    assert 2e6 <= ns(sleeping) < 4e6
-    assert sleeping["loops"] >= 2  # of at least 5 ms
+    family = "".join(BODY.format(name=f"sleep_{each}_ms", body=f"time.sleep({each / 1e3})") for each in (2, 10))
+    measured = by_name(run(family, bare, target_s=0.005, values=10))
+    short, long = measured["sleep-2-ms"], measured["sleep-10-ms"]
+    assert (ns(short) >= 2e6, ns(long) >= 10e6) == (True, True)
+    assert ns(long) / ns(short) == pytest.approx(5, rel=0.2)
+    assert short["loops"] >= 2  # of at least 5 ms
 
 
 SLOW_AT_FIRST = """
@@ -192,13 +195,18 @@ def at_once(times):
 def after_10_ms(times):
     "Answered after 10 ms."
     return _round_trip(times, 0.01)
+
+def after_40_ms(times):
+    "Answered after 40 ms."
+    return _round_trip(times, 0.04)
 """
 
 
 def test_the_other_end_of_a_socket_adds_the_delay_that_it_is_told(run, bare):
     measured = by_name(run(PEER, bare, values=5))
-    assert 10e6 <= ns(measured["after-10-ms"]) < 20e6
-    assert ns(measured["at-once"]) < 5e6
+    at_once, after_10, after_40 = (ns(measured[name]) for name in ("at-once", "after-10-ms", "after-40-ms"))
+    assert (after_10 >= 10e6, after_40 >= 40e6) == (True, True)
+    assert (after_40 - at_once) / (after_10 - at_once) == pytest.approx(4, rel=0.2)
 
 
 def test_waiting_for_a_queue_of_threads_is_dearer_than_a_call(run):
