@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-MEASURING = [HERE / folder for folder in ("cli", "lab/probes", "load", "measure")]
+NETWORK = [f"lab/test_network_{what}.py" for what in ("relay", "round_trips", "truth")]
+MEASURING = [HERE / path for path in ("cli", "lab/probes", "load", "measure", "targets/test_cpu_split.py", *NETWORK)]
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if any(folder in item.path.parents for folder in MEASURING):
+        if any(path in (item.path, *item.path.parents) for path in MEASURING):
             item.add_marker(pytest.mark.flaky(reruns=2))

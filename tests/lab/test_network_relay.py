@@ -122,16 +122,16 @@ def test_the_first_answer_takes_two_round_trips_as_after_a_handshake(serve: Serv
             connection.sendall(b"hello")
         echo(connection)
 
-    with Relay.start(serve(greet), 100.0) as relay:
+    with Relay.start(serve(greet), 100.0) as relay:  # so long that no delay passes for a round trip
         began = time.monotonic()
         with connected(relay) as connection:
             if speaks_first == "client":
                 connection.sendall(b"x")
             connection.recv(100)
-            assert 0.2 <= time.monotonic() - began < 0.29
+            assert 2 <= (time.monotonic() - began) / 0.1 < 3
             began = time.monotonic()
             asked(connection)
-            assert 0.1 <= time.monotonic() - began < 0.19
+            assert 1 <= (time.monotonic() - began) / 0.1 < 2
 
 
 def test_nothing_is_early_and_jitter_keeps_the_order(serve: Serve):
@@ -158,7 +158,7 @@ def test_jitter_beyond_the_round_trip_time_is_cut_to_it(serve: Serve):
         began = time.monotonic()
         for _ in range(10):
             asked(connection)
-        assert time.monotonic() - began < 0.25
+        assert time.monotonic() - began < 10 * 0.05  # what the jitter asked for would take, uncut
 
 
 def test_bulk_keeps_bytes_order_and_rate(serve: Serve):
@@ -219,7 +219,7 @@ def test_bandwidth_is_limited_if_asked(serve: Serve):
         connection.sendall(bytes(1_000_000))
         connection.shutdown(socket.SHUT_WR)
         assert len(received(connection)) == 1_000_000
-        assert 0.2 <= time.monotonic() - began < 0.6  # both ways at a time
+        assert 1 <= (time.monotonic() - began) / 0.2 < 2  # one way after the other would take twice as long
 
 
 def test_a_stalled_network_loses_nothing(serve: Serve):
@@ -280,7 +280,7 @@ def test_the_end_of_a_connection_takes_half_a_round_trip_too(serve: Serve, reset
                 received(connection)
         else:
             assert received(connection) == b"bye"
-        assert 0.2 <= time.monotonic() - began < 0.39
+        assert 1 <= (time.monotonic() - began) / 0.2 < 2
 
 
 def test_two_hundred_connections_come_and_go(serve: Serve):
