@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 
 from iobound import race
+from iobound.cli import race_fix
 from iobound.lab.service import find as service
 from iobound.race import cases, fix
 
@@ -150,12 +152,18 @@ def command(*arguments):
 
 
 def test_the_command_tells_whether_something_holds():
-    done = command(f"{__file__}:bump", "--json")
-    assert done.returncode == 0, done.stderr
-    assert [each["verdict"] for each in json.loads(done.stdout)["fixes"]] == ["holds"] * 3
-    nothing = command(f"{__file__}:bump_in_autocommit")
-    assert nothing.returncode == 1
-    assert "one transaction" in " ".join(nothing.stdout.split())
+    nothing = command(f"{__file__}:bump_in_autocommit", "--json")
+    assert nothing.returncode == 1, nothing.stderr
+    assert {each["verdict"] for each in json.loads(nothing.stdout)["fixes"]} == {"violated"}
     fine = command(f"{__file__}:bump_locked")
     assert fine.returncode == 0
     assert "nothing to fix" in fine.stdout
+
+
+def test_the_command_shows_changes_and_suggestions():
+    shown = CliRunner().invoke(race_fix.command, [f"{__file__}:insert_where_empty"], standalone_mode=False)
+    assert shown.return_value == 0
+    text = " ".join(shown.stdout.split())
+    assert "FOR UPDATE is not allowed with aggregate functions" in text
+    assert "isolation level SERIALIZABLE holds since it aborts calls" in text
+    assert "other code: a unique constraint" in text

@@ -74,13 +74,16 @@ def show(found: Fixes) -> None:
     console.print("", table, "", sep="\n")
     if any(each.throughput for each in found.fixes):
         console.print("[dim]throughput: calls a second over those of the unchanged code, both carried out by iobound\n")
+    for each in found.fixes:
+        if each.refused:
+            console.print(f"refused: {each.change}: {each.refused}", highlight=False)
     for suggestion in found.suggestions:
         console.print(f"other code: {suggestion}", highlight=False)
 
 
 def _cells(each: Fix) -> tuple[str, str, str, str]:
     if each.verdict is None:
-        return "[yellow]refused[/]", "", each.refused or "", ""
+        return "[yellow]refused[/]", "", "", ""
     ratio = each.throughput
     width = f" [{ratio.low:.2f}, {ratio.high:.2f}]" if ratio and ratio.low is not None and ratio.high is not None else ""
     return (

@@ -44,6 +44,6 @@ def start_guarded():
 
 
 EXPECTED = {
-    start: {"postgresql": {"read committed": "violated", "repeatable read": "violated"}},
-    start_guarded: {"postgresql": {"read committed": "holds", "repeatable read": "holds"}},
+    start: {"postgresql": {"repeatable read": "violated"}},
+    start_guarded: {"postgresql": {"repeatable read": "holds"}},
 }
