@@ -215,7 +215,7 @@ def _suggestions(before: Level, fixes: Sequence[Fix]) -> Iterator[str]:
     if all((session, "insert") in verbs and (session, "update") not in verbs for session in sessions):
         yield "a unique constraint on what must be there once, with INSERT … ON CONFLICT or ON DUPLICATE KEY"
     if (before.anomaly or "").startswith("G2"):
-        yield "lock the rows that the condition is about (SELECT … FOR UPDATE without count), or one row that stands for all of them"
+        yield "lock the rows that the condition is about (SELECT … FOR UPDATE without count), or one that stands for them all"
     elif any((session, "update") in verbs for session in sessions):
         yield "one UPDATE that checks and changes, as in SET n = n - 1 WHERE n > 0, and a look at how many rows it changed"
     if "deadlock" in before.outcomes or any("deadlock" in fix.outcomes for fix in fixes):
