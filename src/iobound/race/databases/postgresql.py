@@ -191,13 +191,12 @@ class Database:
             raise UsageError(
                 f"the function connects as {startup.user!r}, not as {own!r} of the database's URL; read DATABASE_URL as it is"
             )
-        options = [f"{name}={value}" for name, value in startup.key if name not in (*OURS, "options", "client_encoding")]
-        if isolation:
-            options.append(f"default_transaction_isolation={isolation}")
+        options = [f"default_transaction_isolation={isolation}"] if isolation else []
         if self._waits_briefly:
             options.append(f"deadlock_timeout={DEADLOCK_TIMEOUT}")
         given = dict(startup.key)
-        words = [given.get("options", ""), *(f"-c {option.replace(' ', chr(92) + ' ')}" for option in options)]
+        options += [f"{name}={value}" for name, value in startup.key if name not in (*OURS, "options", "client_encoding")]
+        words = [*(f"-c {option.replace(' ', chr(92) + ' ')}" for option in options), given.get("options", "")]
         encoding = {"client_encoding": given["client_encoding"]} if "client_encoding" in given else {}
         conninfo = make_conninfo(
             self.url,
