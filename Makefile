@@ -7,7 +7,8 @@ run: setup
 	$(BIN)/iobound run --quick
 
 test: setup check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not alone" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m alone
 
 check: setup
 	$(BIN)/ruff check

@@ -18,8 +18,6 @@ from iobound.lab.census.tables import Tables
 from iobound.lab.environments import environment
 from iobound.lab.service import ServiceOptions, find
 
-pytestmark = pytest.mark.flaky(reruns=2)  # some hold times against each other, on a machine that others use
-
 LINES = 12
 CONNECTIONS = 4
 
