@@ -308,6 +308,21 @@ def test_a_number_of_connections_near_the_published_one_stands_for_it_and_is_nam
     assert "--connections 350" in found["bulk-350-data-asyncio-3.4"].because
 
 
+def test_one_launch_decides_nothing():
+    loads = [Load(connections=15), Load("asyncio/aiopg", connections=15, rate=3_200.0)]
+    found = claims(judged(*loads, launches=1))["bulk-15-data-asyncio-3.4"]
+    assert (found.result, found.here and found.here.low) == ("not-measured", None)
+    assert "one launch" in found.because
+
+
+def test_programs_that_differ_in_more_than_the_published_ones_are_not_compared():
+    old = Load("gevent/psycopg2", python="2.7", ran={"python": "2.7.18"}, connections=15)
+    pairs = [(old, Load(connections=15)), (Load(connections=15), Load("asyncio/aiopg", connections=10))]
+    names = ["bulk-15-data-gevent-2.7", "bulk-15-data-asyncio-3.4"]
+    found = [claims(judged(*loads))[name] for loads, name in zip(pairs, names, strict=True)]
+    assert [(claim.result, claim.here) for claim in found] == [("not-measured", None)] * 2
+
+
 def test_over_a_network_is_over_a_relay():
     loads = [Load(connections=120, rtt_ms=0.3), Load("asyncio/aiopg", connections=120, rtt_ms=0.3, rate=4_000)]
     found = claims(judged(*loads))

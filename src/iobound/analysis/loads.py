@@ -66,7 +66,7 @@ def _summary(sampled: Loads, cell: BulkCell, phase: Phase) -> BulkSummary:
         rtt_ms=cell.rtt_ms,
         valid=failed is None,
         invalid_because=failed,
-        launches=len(samples),
+        launches=len({sample.launch for sample in samples}),
         noisy=sampled.noisy[cell.id],
         ran=samples[-1].ran,
         model=cell.model,

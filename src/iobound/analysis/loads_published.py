@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from iobound.analysis import statistics
 from iobound.analysis.loads import UNRANKED, Loads, name, rate
-from iobound.analysis.published import NEAR, scaled
+from iobound.analysis.published import held, scaled
 from iobound.analysis.sampled import by_launch
 from iobound.analysis.words import bound_by
 from iobound.records import BulkCell, BulkSummary, ClaimResult, Holds, Interval
@@ -142,7 +142,7 @@ def _held(
     other: BulkSummary | None,
     published: float,
 ) -> tuple[Interval | None, Holds, str]:
-    if mine is None or other is None or mine.cell == other.cell:
+    if mine is None or other is None or not _beside(pair, mine, other):
         programs = ",".join(dict.fromkeys(f"{program.model}/{program.driver}" for program in pair))
         pythons = " --python 2.7,3.8" if pair[0].python != pair[1].python else ""
         return None, "not-measured", f"it takes {setting.ask} --models {programs}{pythons}"
@@ -156,12 +156,15 @@ def _held(
         return None, "not-measured", "no round has both"
     here = paired.interval()
     why = _why(setting, pair, mine, other)
-    low, high = (here.estimate if end is None else end for end in (here.low, here.high))
-    if published / NEAR <= here.estimate <= published * NEAR:
-        return here, "holds", f"within {NEAR} times of it; {why}"
-    if low <= published * NEAR and high >= published / NEAR:
-        return here, "not-measured", f"too uncertain: the interval reaches to within {NEAR} times of it; {why}"
-    return here, "fails", f"{'more' if here.estimate > published else 'less'} than published; {why}"
+    result, because = held(here, published)
+    return here, result, f"{because}; {why}"
+
+
+def _beside(pair: tuple[Program, Program], mine: BulkSummary, other: BulkSummary) -> bool:
+    """Tell whether two rows differ in nothing but what the published programs differ in."""
+    places = {(each.service, each.connections, each.rtt_ms, each.feeder) for each in (mine, other)}
+    same_python = pair[0].python == pair[1].python
+    return mine.cell != other.cell and len(places) == 1 and (mine.python == other.python or not same_python)
 
 
 def _why(setting: Setting, pair: tuple[Program, Program], mine: BulkSummary, other: BulkSummary) -> str:

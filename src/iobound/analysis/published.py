@@ -195,8 +195,8 @@ def _overlaps(ratio: Interval, times: float) -> bool:
 
 
 def scaled(here: Interval | None, published: float) -> Interval | None:
-    """Return what was measured here over what was published."""
-    if here is None:
+    """Return what was measured here over what was published; ``None`` where it isn't positive, as a difference may be."""
+    if here is None or here.estimate <= 0:
         return None
     ends = [None if end is None else end / published for end in (here.low, here.high)]
     return Interval(estimate=here.estimate / published, low=ends[0], high=ends[1])
