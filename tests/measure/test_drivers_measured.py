@@ -84,12 +84,12 @@ def test_each_kind_of_driver_is_measured(laboratory: Laboratory, driver: str) ->
         assert 0 < point.database_s < point.wall_s
 
 
-def test_only_the_first_launch_is_repeated_under_profilers(laboratory: Laboratory) -> None:
-    sample = measure(cell(laboratory, "sqlite3"), LATER, laboratory)
-    check(sample)
-    assert not sample.profiled
-    assert not sample.stacks
-    assert sample.unsampled == "stacks are sampled in the first launch"
+def test_only_the_first_launch_is_sampled_and_the_control_not_even_profiled(laboratory: Laboratory) -> None:
+    later = measure(cell(laboratory, "sqlite3"), LATER, laboratory)
+    check(later)
+    assert later.profiled
+    assert (later.stacks, later.unsampled) == ({}, "stacks are sampled in the first launch")
+    assert not measure(cell(laboratory, "sqlite3"), dataclasses.replace(LATER, control=True), laboratory).profiled
 
 
 def test_a_network_makes_a_driver_wait(laboratory: Laboratory) -> None:
