@@ -53,13 +53,13 @@ def bare(request) -> Environment:
 def run(tmp_path) -> Run:
     """Return a function that measures a family, given as text or as a file, and returns the lines that were printed."""
 
-    def run(family: str | Path, environment: Environment, **job: object) -> list[Line]:
+    def run(family: str | Path, environment: Environment, peer: Path | None = None, **job: object) -> list[Line]:
         if isinstance(family, str):
             (tmp_path / "family.py").write_text(HEAD + family)
             family = tmp_path / "family.py"
         files = {
             "program.py": primitives.FOLDER / "program.py",
-            "peer.py": primitives.FOLDER / "peer.py",
+            "peer.py": peer or primitives.FOLDER / "peer.py",
             "primitives.py": family,
         }
         asked = {"primitives": None, "loop": None, "target_s": 0.002, "values": 20, "seed": "1", **job}
@@ -207,6 +207,20 @@ def test_the_other_end_of_a_socket_adds_the_delay_that_it_is_told(run, bare):
     at_once, after_10, after_40 = (ns(measured[name]) for name in ("at-once", "after-10-ms", "after-40-ms"))
     assert (after_10 >= 10e6, after_40 >= 40e6) == (True, True)
     assert (after_40 - at_once) / (after_10 - at_once) == pytest.approx(4, rel=0.2)
+
+
+@pytest.mark.parametrize(("family", "loop"), [("threads", None), ("asynchronous", "asyncio"), ("asynchronous", "uvloop")])
+def test_that_the_other_end_starts_is_no_part_of_a_round_trip(run, tmp_path, family, loop):
+    accept = "    connection = listener.accept()[0]\n"
+    source = (primitives.FOLDER / "peer.py").read_text()
+    assert accept in source
+    late = tmp_path / "late.py"
+    late.write_text(source.replace(accept, "    time.sleep(0.05)\n" + accept))
+    python = "{}.{}".format(*interpreters.own().release)
+    path, environment = primitives.families()[family].path, primitives.environment(family, loop, python)
+    trips = {"primitives": ["socket-round-trip", "stream-round-trip"], "loop": loop, "values": 3}
+    for trip in by_name(run(path, environment, peer=late, **trips)).values():
+        assert ns(trip) < 0.1 * 50e6
 
 
 def test_waiting_for_a_queue_of_threads_is_dearer_than_a_call(run):

@@ -235,24 +235,34 @@ async def socket_round_trip(times):
         connection = socket.create_connection(address)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setblocking(False)
-        started = clock()
-        for _ in times:
-            await loop.sock_sendall(connection, b"x")
-            await loop.sock_recv(connection, 1)
-        taken = clock() - started
+        await _there_and_back(loop, connection, [None])  # the first waits for the other end to start
+        taken = await _there_and_back(loop, connection, times)
         connection.close()
     return taken
+
+
+async def _there_and_back(loop, connection, times):
+    started = clock()
+    for _ in times:
+        await loop.sock_sendall(connection, b"x")
+        await loop.sock_recv(connection, 1)
+    return clock() - started
 
 
 async def stream_round_trip(times):
     """One byte to an echoing process over loopback TCP and back: `write` and `readexactly` of asyncio's streams."""
     with peer.echo() as address:
         reader, writer = await asyncio.open_connection(*address)
-        started = clock()
-        for _ in times:
-            writer.write(b"x")
-            await reader.readexactly(1)
-        taken = clock() - started
+        await _echoed(reader, writer, [None])  # the first waits for the other end to start
+        taken = await _echoed(reader, writer, times)
         writer.close()
         await asyncio.sleep(0)
     return taken
+
+
+async def _echoed(reader, writer, times):
+    started = clock()
+    for _ in times:
+        writer.write(b"x")
+        await reader.readexactly(1)
+    return clock() - started
