@@ -37,6 +37,11 @@ def test_each_phase_of_each_driver_is_split_into_parts_that_add_up(tmp_path: Pat
     assert cells["psycopg", 0.0, "select"]["database_us"]["estimate"] > 0
     assert cells["sqlite3", 0.0, "select"]["database_us"] is None
     assert "waiting" in found["verdict"]
+    compared = subprocess.run(
+        [sys.executable, "-m", "iobound", "compare", "run", "run"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert compared.returncode == 2
+    assert "rows of drivers within one" in compared.stderr
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Is a driver waiting or computing?" in page
     assert "psycopg, 2 ms: flame graph of a SELECT" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv as csv_module
 import re
 from io import StringIO
 
@@ -10,7 +11,7 @@ import pytest
 from driver_samples import PHASES, cell, header, planned, profiled, sample, use
 from iobound.analysis.judging import judge
 from iobound.records import DriverCell, DriverSample, Judgement, RunHeader
-from iobound.report import html, terminal
+from iobound.report import csv, html, terminal
 from iobound.report.scripts import drivers
 from iobound.report.sections import Section
 
@@ -112,3 +113,14 @@ def test_the_terminal_shows_the_same_tables():
     text = out.getvalue()
     assert re.search(r"pymysql +1,000 .* 450 +150 +100 +300 +30%", text)
     assert "Published, and here" in text
+
+
+def test_a_table_has_a_row_for_each_phase_with_its_estimates():
+    head, judgement = judged(PSYCOPG, CORE)
+    rows = list(csv_module.DictReader(StringIO(csv.render(head, judgement, "run"))))
+    assert len(rows) == 2 * len(PHASES)
+    select = next(row for row in rows if row["id"] == "drivers/sqlalchemy-core-psycopg/select")
+    assert (select["experiment"], select["driver"], select["valid"]) == ("drivers", "sqlalchemy-core-psycopg", "True")
+    assert float(select["wall_us"]) == pytest.approx(2000)
+    assert float(select["relative_low"]) == pytest.approx(2)
+    assert "stacks" not in select

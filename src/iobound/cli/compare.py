@@ -115,7 +115,14 @@ def compare_runs(first: Path, second: Path, allow_slower: float | None, as_json:
     judged = [(judge(run.header, run.observations), run.observations) for run in (one, other)]
     found = across.changes(judged[0], judged[1])
     if not found:
-        raise UsageError(f"{first} and {second} can't be compared: no cell (field `plan.cells`) is in both")
+        scripts = sorted({rounds.experiment for run in (one, other) for rounds in run.header.plan.scripts})
+        why = "no cell (field `plan.cells`) is in both"
+        if scripts:
+            why += (
+                f"; only cells of web targets are compared between runs, and rows of {', '.join(scripts)} within one: name all "
+                "levels in one run, whose rounds then pair them, e.g. --python 3.8,3.13"
+            )
+        raise UsageError(f"{first} and {second} can't be compared: {why}")
     differing = across.differences(across.may_differ(one.header), across.may_differ(other.header))
     if as_json:
         click.echo(msgspec.json.encode({"runs": [str(first), str(second)], "differing": differing, "changes": found}))

@@ -1,12 +1,13 @@
-"""The cells of a run as a table with one row a cell, for spreadsheets and data frames."""
+"""The results of a run as a table with one row a cell, for spreadsheets and data frames."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import PurePath
 
-from iobound.records import CellSummary, Interval, Judgement, RunHeader
+from iobound.records import AnySummary, CellSummary, Interval, Judgement, RunHeader
 
 FACTS = [
     *("experiment", "comparison", "target", "workload", "view", "concurrency", "rate", "engine", "service", "rtt_ms"),
@@ -24,17 +25,39 @@ ESTIMATES = [
     *(f"cpu_{part}_us" for part in CPU),
     *("wait_us", "in_flight"),
 ]
+ENDS = ("", "_low", "_high")
 
 
 def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
-    """Return the table, with the same columns for every run. An invalid cell has a reason and no figures."""
+    """Return the table. An invalid cell has a reason and no figures.
+
+    The columns are those of web cells in every run; what script experiments have more comes after them, in the runs that have
+    such rows.
+    """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    ends = [f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")]
-    writer.writerow([*FACTS, *COUNTS, *ends])
+    columns = [*FACTS, *COUNTS, *(f"{name}{end}" for name in ESTIMATES for end in ENDS)]
+    scripts = [dict(_script(row)) for row in judgement.scripts]
+    writer = csv.DictWriter(
+        text, list(dict.fromkeys([*columns, *(name for row in scripts for name in row)])), lineterminator="\n"
+    )
+    writer.writeheader()
     for cell in judgement.cells:
-        writer.writerow([*(_harmless(getattr(cell, name)) for name in FACTS), *(_figures(cell) if cell.valid else [])])
+        facts = [_harmless(getattr(cell, name)) for name in FACTS]
+        writer.writerow(dict(zip(columns, [*facts, *(_figures(cell) if cell.valid else [])], strict=False)))
+    writer.writerows(scripts)
     return text.getvalue()
+
+
+def _script(row: AnySummary) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a row that fit a table, by column: an interval has three, what is a list or a mapping none."""
+    yield "experiment", row.experiment
+    for name in row.__struct_fields__:
+        value = getattr(row, name)
+        if isinstance(value, Interval):
+            ends = (value.estimate, value.low, value.high) if row.valid else (None, None, None)
+            yield from zip((f"{name}{end}" for end in ENDS), ends, strict=True)
+        elif value is None or isinstance(value, (str, int, float)):
+            yield name, _harmless(value)
 
 
 def _figures(cell: CellSummary) -> list[float | None]:
