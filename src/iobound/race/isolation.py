@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -72,9 +73,14 @@ def measure(database: str, progress: Callable[[str], None] = lambda level: None)
     with service.find(name).start(ServiceOptions(url=database if by_url else None)) as running, ExitStack() as exits:
         url = running.dataset(0)
         version = running.info().version
-        for level in _levels(name, url, exits):
-            progress(level.name)
-            levels[level.name] = _measure(level)
+        try:
+            for level in _levels(name, url, exits):
+                progress(level.name)
+                levels[level.name] = _measure(level)
+        except KeyboardInterrupt as interrupt:
+            # A connection that was just being opened lives on in these frames, and PostgreSQL drops no database meanwhile.
+            traceback.clear_frames(interrupt.__traceback__)
+            raise
     server = {"postgresql": "PostgreSQL", "sqlite": "SQLite"}.get(name, "MariaDB" if "MariaDB" in version else "MySQL")
     return compare(server, version.partition("-")[0], levels)
 
