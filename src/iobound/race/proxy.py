@@ -118,6 +118,8 @@ class Link:
                 if not self.conversation.pipelines and (self._queue or self._sent):
                     self._proxy.shared.append(self)
                 self._queue.append(event)
+            case Stream(data) if self._queue:  # some drivers don't wait until the server asks for it
+                self._queue[-1].data += data
             case Stream(data):
                 self._send(data)
             case Refused(answer):
