@@ -94,6 +94,7 @@ class Controller:
         schedule: list[int] = []
         self._model.reset()
         self._gate.open(False)
+        self._gate.opened()  # by others, before
         try:
             for session in self._sessions:
                 session.state = "ended"
@@ -349,6 +350,7 @@ class Controller:
                     what = f"session {letter(number)} uses one connection in several tasks or threads at once"
                     self._faults[f"{what}: {how.raised} at {self._place(session)}"] = None
             session.state = "ended"
+        self._note_openers()
         for connection in self._gate.shared:
             users = [self._owners.get(id(connection), -1)]
             self._share(self._running(), [session for session in self._sessions if session.number in users])
@@ -362,6 +364,14 @@ class Controller:
                 self._share(session, [self._sessions[owner]])
             session.state, session.held = "holds", held
             self._owners[id(held.connection)] = session.number
+
+    def _note_openers(self) -> None:
+        """Take those for the users of new connections who opened them, as far as it's clear."""
+        opened = self._gate.opened()
+        running = self._running()
+        if running and not any(session.state == "waits" for session in self._sessions):
+            self._owners |= {id(connection): running.number for connection in opened}
+            self._kept += opened
 
     def _whose(self, held: Held) -> _Session:
         """Tell which session a statement comes from: the one that runs, or where several do the last user of its connection."""

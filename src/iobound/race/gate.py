@@ -58,6 +58,10 @@ class Gate(Protocol):
         """Return the statements that have come since the last call."""
         ...
 
+    def opened(self) -> list[object]:
+        """Return the connections that were opened since the last call."""
+        ...
+
     def busy(self) -> bool:
         """Tell whether something goes on that no step covers, such as the end of a connection."""
         ...

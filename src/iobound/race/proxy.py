@@ -140,6 +140,7 @@ class Link:
             self._left()
             return
         self._startup = startup
+        self._proxy.new.append(self)
         self._proxy.sets_isolation |= any("isolation" in word for pair in startup.key for word in pair)
         self._proxy.wakeup.watch(self.upstream.socket, self._from_server)
         self._tell(self.conversation.welcome(self.upstream.backend, self.upstream.facts))
@@ -299,6 +300,7 @@ class Proxy:
         self.through = True
         self.links: set[Link] = set()
         self.arrived: list[HeldRequest] = []
+        self.new: list[object] = []
         self.refused: list[IoboundError] = []
         self.shared: list[object] = []
         self.sets_isolation = False
@@ -347,6 +349,11 @@ class Proxy:
         arrived: list[Held] = list(self.arrived)
         self.arrived = []
         return arrived
+
+    def opened(self) -> list[object]:
+        """Return the connections that were opened since the last call."""
+        opened, self.new = self.new, []
+        return opened
 
     def busy(self) -> bool:
         """Tell whether a session is being renewed."""

@@ -89,6 +89,7 @@ class Patched:
         self._arrived: list[HeldCall] = []
         self._open: set[HeldCall] = set()
         self._connections: list[Any] = []
+        self._new: list[object] = []
         self._moves = 0
         self._abandoned = False
         self._real = sqlite3.connect
@@ -111,6 +112,7 @@ class Patched:
         patience = timeout if self.through and not self._abandoned else 0
         connection = self._real(database, patience, *rest, factory=_holding(factory, self, state), **named)
         self._connections.append(connection)
+        self._new.append(connection)
         return connection
 
     # --- in the program's threads -------------------------------------------------------------------------------------
@@ -180,6 +182,11 @@ class Patched:
         arrived: list[Held] = list(self._arrived)
         self._arrived = []
         return arrived
+
+    def opened(self) -> list[object]:
+        """Return the connections that were opened since the last call."""
+        opened, self._new = self._new, []
+        return opened
 
     def busy(self) -> bool:
         """Nothing goes on by itself."""

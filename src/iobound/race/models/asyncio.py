@@ -24,6 +24,7 @@ class Model:
         self._calls = calls
         self._wakeup = wakeup
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._awaited: dict[int, object] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="iobound event loop", daemon=True)
         self._thread.start()
@@ -36,6 +37,7 @@ class Model:
         """Begin an execution."""
         self.ended = {}
         self._tasks = {}
+        self._awaited = {}
 
     def start(self, session: int) -> None:
         """Make a task."""
@@ -55,10 +57,13 @@ class Model:
         self._loop.call_soon_threadsafe(make)
 
     def waits(self, session: int) -> bool:
-        """Tell whether the task awaits what no timer brings, while neither the loop nor another thread works."""
+        """Tell whether the task awaits what no timer brings, and did so at the last look, while no other thread works."""
         task, thread = self._tasks.get(session), self._thread.native_id
         awaited = getattr(task, "_fut_waiter", None)
         if task is None or thread is None or awaited is None or awaited.done() or _sleeps(task):
+            return False
+        if awaited is not self._awaited.get(session):
+            self._awaited[session] = awaited
             return False
         return waits.idles(os.getpid(), thread) and not waits.runs(os.getpid(), {thread, threading.get_native_id()})
 
