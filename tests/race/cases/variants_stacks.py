@@ -4,16 +4,16 @@ import asyncio
 import os
 from contextlib import closing
 from functools import cache
-from urllib.parse import urlsplit
+from typing import ClassVar
 
 import asyncpg
 import psycopg
 from counter import nothing_lost, reset
+from django.db.models import F
 from django_database import models, on_database
 from django_database import transaction as django_transaction
-from django.db.models import F
 from plain import transaction
-from sqlalchemy import create_engine, select, text, update
+from sqlalchemy import create_engine, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.orm.exc import StaleDataError
@@ -55,7 +55,7 @@ class Document(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     v: Mapped[int]
     version: Mapped[int] = mapped_column()
-    __mapper_args__ = {"version_id_col": version}
+    __mapper_args__: ClassVar = {"version_id_col": version}
 
 
 def reset_document(db):
@@ -233,9 +233,8 @@ async def asyncio_lock_inside_the_transaction():
 @race.case(setup=reset, invariant=nothing_lost, model="asyncio")
 async def asyncpg_savepoint_locked():
     connection = await asyncpg.connect(os.environ["DATABASE_URL"])
-    async with connection.transaction():
-        async with connection.transaction():
-            await asyncpg_bump(connection, "FOR UPDATE")
+    async with connection.transaction(), connection.transaction():
+        await asyncpg_bump(connection, "FOR UPDATE")
     await connection.close()
 
 
@@ -265,11 +264,10 @@ async def asyncpg_prepared_cursor():
 
 @race.case(setup=reset, invariant=nothing_lost, model="asyncio")
 async def psycopg_async_pipeline():
-    async with await psycopg.AsyncConnection.connect(os.environ["DATABASE_URL"]) as connection:
-        async with connection.pipeline():
-            cursor = await connection.execute("SELECT v FROM counter WHERE id = 1")
-            ((value,),) = await cursor.fetchall()
-            await connection.execute("UPDATE counter SET v = %s WHERE id = 1", [value + 1])
+    async with await psycopg.AsyncConnection.connect(os.environ["DATABASE_URL"]) as connection, connection.pipeline():
+        cursor = await connection.execute("SELECT v FROM counter WHERE id = 1")
+        ((value,),) = await cursor.fetchall()
+        await connection.execute("UPDATE counter SET v = %s WHERE id = 1", [value + 1])
 
 
 # --- in the database --------------------------------------------------------------------------------------------------
@@ -355,10 +353,6 @@ def gap_lock(number):
     with transaction() as sql:
         if not sql("SELECT id FROM slot WHERE id = %s FOR UPDATE", number):
             sql("INSERT INTO slot VALUES (%s)", number)
-
-
-def database():
-    return urlsplit(os.environ["DATABASE_URL"]).path[1:]
 
 
 @race.case(setup=reset, invariant=nothing_lost, model="processes")
