@@ -101,7 +101,7 @@ class Race:
         from iobound.race import replaying
 
         replay = report.replay()
-        cache = self._item.config.cache
+        cache = getattr(self._item.config, "cache", None)  # there is none with -p no:cacheprovider
         if replay is None or cache is None:
             return
         name = re.sub(r"[^\w.-]+", "-", self._item.nodeid)

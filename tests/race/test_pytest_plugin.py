@@ -120,6 +120,13 @@ def test_a_schedule_is_carried_out_alone_until_it_goes_well(folder, output):
     assert "a schedule of another function" in again
 
 
+def test_without_a_cache_no_schedule_is_kept(folder):
+    output = run(folder, "-p", "no:cacheprovider", "-k", "marked_violated").stdout
+    assert ended(output, "FAILED") == {"marked_violated"}
+    assert "AttributeError" not in output
+    assert "--race-replay" not in output
+
+
 def test_only_marked_tests_are_chosen(folder):
     chosen = run(folder, "-m", "race", "--collect-only", "-q").stdout
     assert "test_marked_holds" in chosen
