@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from iobound.lab import catalogue
+from iobound.lab import catalogue, drivers, loaders, transfers
 
 
 def listed(*arguments: str, **environment: str) -> str:
@@ -19,12 +19,20 @@ def test_all_kinds_are_listed():
     found = json.loads(listed("--json"))
     assert list(found) == [
         "frameworks", "servers", "stores", "published", "workloads", "services", "engines", "experiments",
+        "drivers", "bulk_models", "primitives", "transfer_strategies",
     ]  # fmt: skip
     names = {kind: {entry["name"] for entry in entries} for kind, entries in found.items()}
     assert names["frameworks"] == set(catalogue.own().frameworks)
     assert names["stores"] == set(catalogue.own().stores) - {"none", "none-async"}
     assert {"postgresql", "mariadb", "valkey", "sqlite"} <= names["services"]
     assert {"web", "equal"} <= names["experiments"]
+    assert names["drivers"] == set(drivers.catalogue())
+    assert names["bulk_models"] == set(loaders.catalogue())
+    assert {"call", "create-task", "greenlet-switch"} <= names["primitives"]
+    assert names["transfer_strategies"] == set(transfers.STRATEGIES)
+    titles = {entry["name"]: entry["title"] for entry in found["bulk_models"] + found["transfer_strategies"]}
+    assert "psycopg2" in titles["threads"]
+    assert titles["begin-immediate"] == "on sqlite"
     text = listed()
     assert all(name in text for kind in names.values() for name in kind)
 

@@ -15,8 +15,8 @@ from rich.table import Column, Table
 
 from iobound import experiments, workloads
 from iobound.errors import UsageError
-from iobound.lab import catalogue, service
-from iobound.lab.parts import Framework, Model, Part, Published, Server, Store
+from iobound.lab import catalogue, drivers, loaders, primitives, service, transfers
+from iobound.lab.parts import Framework, Loader, Model, Part, Published, Server, Store
 from iobound.load import engine
 
 NEEDS = {"nothing": "needs no service", "sql": "on a database", "sleeping-sql": "on a database server", "cache": "on a cache"}
@@ -35,7 +35,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--matrix", "as_matrix", is_flag=True, help="Show which frameworks, servers and stores combine.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(only_targets: bool, as_matrix: bool, as_json: bool) -> None:
-    """List parts of targets, published programs, workloads, services, load engines and experiments.
+    """List parts of targets, published programs, workloads, services, load engines, experiments, and what each of these takes:
+    drivers, models that load in bulk, primitives, and strategies of a transfer.
 
     A target is FRAMEWORK/SERVER, FRAMEWORK/SERVER/STORE or a published program.
 
@@ -70,7 +71,30 @@ def everything() -> dict[str, list[Entry]]:
         ],
         "engines": [Entry(name=name, title="", unavailable=engine.available(name)) for name in engine.known()],
         "experiments": [Entry(name=name, title=import_module(f"{experiments.__name__}.{name}").TITLE) for name in questions],
+        "drivers": [
+            Entry(name=name, title=f"{driver.title} ({driver.layer}, {driver.calls}, on {driver.service})")
+            for name, driver in drivers.catalogue().items()
+        ],
+        "bulk_models": [Entry(name=name, title=driven(loader.description)) for name, loader in loaders.catalogue().items()],
+        "primitives": [Entry(name=name, title=" or ".join(titles)) for name, titles in costs().items()],
+        "transfer_strategies": [
+            Entry(name=name, title=f"on {', '.join(transfers.databases(name))}") for name in transfers.STRATEGIES
+        ],
     }
+
+
+def costs() -> dict[str, list[str]]:
+    """Return the primitives with the titles of their families: a query, for one, is one both where it blocks and where not."""
+    found: dict[str, list[str]] = {}
+    for name, family in primitives.families().items():
+        for primitive in primitives.names(name):
+            found.setdefault(primitive, []).append(family.description.title)
+    return found
+
+
+def driven(loader: Loader) -> str:
+    """Say which drivers a model that loads in bulk drives."""
+    return f"by {', '.join(name for name, driver in drivers.catalogue().items() if loaders.drives(loader, driver))}"
 
 
 def entries(parts: Mapping[str, Part[Any]]) -> list[Entry]:
@@ -148,12 +172,11 @@ def show_matrix(combinations: Combinations) -> None:
 
 def show(found: dict[str, list[Entry]]) -> None:
     """Print a table for each kind; what isn't available is followed by the reason."""
-    table = Table(box=None, show_header=False, pad_edge=False)
+    console = Console()
     for kind, things in found.items():
-        table.add_row(f"[bold]{kind}")
+        table = Table(box=None, show_header=False, pad_edge=False)
         for thing in things:
             table.add_row(f"  {thing.name}", escape(thing.title))
             if thing.unavailable:
                 table.add_row("", f"[yellow]not here: {escape(thing.unavailable)}")
-        table.add_row()
-    Console().print(table)
+        console.print(f"[bold]{kind.replace('_', ' ')}", table, "", sep="\n")

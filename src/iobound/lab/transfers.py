@@ -78,6 +78,11 @@ def explored_files(database: str, model: str) -> dict[str, Path]:
     }
 
 
+def databases(strategy: str) -> list[str]:
+    """Return the databases that have a strategy."""
+    return [database for database in DRIVERS if (database, strategy) not in _NOT_THERE]
+
+
 def impossible(database: str, isolation: str, model: str, strategy: str) -> str | None:
     """Say why there is no such combination; ``None`` where there is."""
     if (database, strategy) in _NOT_THERE:
