@@ -60,6 +60,7 @@ class Load:
     window: float | None = None
     bad_lines: Sequence[str] = ()
     broken: str | None = None
+    lines: int | None = None
 
     @property
     def id(self) -> str:
@@ -70,8 +71,8 @@ class Load:
         model, _, driver = self.asked.partition("/")
         return BulkCell(
             id=self.id, python=self.python, service="postgresql", rtt_ms=self.rtt_ms, model=model, driver=driver, part=driver,
-            connections=self.connections, lines=LINES, data=None, transaction=self.transaction, statements=self.statements,
-            feeder=self.feeder, bad_lines="report",
+            connections=self.connections, lines=self.lines or max(LINES, self.connections), data=None,
+            transaction=self.transaction, statements=self.statements, feeder=self.feeder, bad_lines="report",
         )  # fmt: skip
 
     def sample(self, launch: int, control: bool = False, drift: float = 0.01) -> BulkSample:
@@ -352,3 +353,12 @@ def test_what_is_not_ranked_holds_nothing():
     found = claims(judged(Load(connections=15), Load("asyncio/aiopg", connections=15, noise=NOISY)))["bulk-15-data-asyncio-3.4"]
     assert found.result == "not-measured"
     assert "not ranked: asyncio/aiopg: noise" in found.because
+
+
+def test_fewer_lines_than_connections_are_no_load_of_so_many_connections():
+    judgement = judged(few := Load(connections=120, lines=40), Load("asyncio/aiopg", connections=120, lines=40))
+    found = row(judgement, few)
+    assert found.bound_by == "generator"
+    assert "40 lines keep no more than 40 of 120 connections busy" in (found.bound_because or "")
+    assert found.relative is None
+    assert "Not ranked" in judgement.verdict

@@ -99,3 +99,8 @@ def test_bad_data_is_refused_before_anything_is_started(tmp_path: Path):
     with pytest.raises(UsageError, match=r"x\.uf1, line 2: column 6 is 'five'.*--bad-lines report"):
         plan(data=tmp_path, lines=2)
     assert cells(data=tmp_path, lines=1)[0].data == str(tmp_path)
+
+
+def test_unasked_every_connection_has_a_line():
+    assert {(cell.connections, cell.lines) for cell in cells(connections=[15, 120])} == {(15, 40), (120, 120)}
+    assert {cell.lines for cell in cells(connections=[15, 120], lines=30)} == {30}

@@ -133,6 +133,16 @@ def test_a_killed_connection_fails_the_launch_and_says_which_line_unless_lines_a
     assert sample.phases[1].retried == 1
 
 
+def test_what_another_writes_meanwhile_has_no_sample(laboratory):
+    bulk.measure(cell(), TURN, laboratory)
+    change = "UPDATE data_element SET value = value + 1 WHERE id = (SELECT min(id) FROM data_element)"
+    with (
+        meanwhile(laboratory, lambda other: other.execute(change)),
+        pytest.raises(BadAnswer, match="rows as it should, and not the values"),
+    ):
+        bulk.measure(cell(lines=60), TURN, laboratory)
+
+
 def test_a_database_that_dies_is_told_and_nothing_is_counted():
     with Laboratory() as laboratory:
         bulk.measure(cell(), TURN, laboratory)

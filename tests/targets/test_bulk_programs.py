@@ -127,8 +127,12 @@ def test_what_a_driver_has_not_got_is_said(loading):
 
 @pytest.mark.parametrize("asked", ["threads/psycopg2", "asyncio/asyncpg", "processes/psycopg2"])
 def test_a_connection_that_is_refused_is_named(loading, asked):
-    with find("postgresql").start(ServiceOptions(max_connections=8)) as small:
-        said, _ = loading.load(asked, url=small.scratch("bulk"), connections=12)
+    with (
+        find("postgresql").start(ServiceOptions(max_connections=8)) as small,
+        Tables("postgresql", small.scratch("bulk"), data.made(1, LINES).matrices) as tables,
+    ):
+        tables.empty()
+        said, _ = loading.load(asked, url=tables.url, connections=12)
     assert "too many" in said["refused"]["refused"]
 
 

@@ -134,7 +134,9 @@ def _waits(phases: Sequence[BulkPhase]) -> dict[str, float]:
 
 
 def decide_bound(environment: Environment, cell: BulkCell, samples: Sequence[BulkSample], phase: Phase) -> tuple[BoundBy, str]:
-    """Return what bound a phase and why: an empty queue first, where the workers' CPU wasn't used up; else as for all cells."""
+    """Return what bound a phase and why: first too few lines, or an empty queue where the workers' CPU wasn't used up; else as
+    for all cells.
+    """
     phases = [phase_of(phase)(sample) for sample in samples]
     evidence = _evidence(environment, cell, samples, phases)
     idle = _mean([_idle(each, cell) for each in phases]) or 0.0
@@ -144,6 +146,8 @@ def decide_bound(environment: Environment, cell: BulkCell, samples: Sequence[Bul
             "generator",
             f"the workers found the queue empty for {idle:.0%} of their time (limit {STARVED:.0%})",
         )
+    if cell.lines < cell.connections:
+        return "generator", f"{cell.lines} lines keep no more than {cell.lines} of {cell.connections} connections busy"
     bound_by, because = decide(evidence)
     flushing = sum(count for what, count in _waits(phases).items() if any(name in what for name in FLUSHES))
     if bound_by in {"concurrency", "network", "unknown"} and flushing >= FLUSHING * cell.connections:

@@ -50,17 +50,18 @@ def plan(choice: Choice) -> Question:
     """
     usual = QUICK_MODELS if choice.quick else MODELS
     models = choice.models or usual[choice.first_available(["postgresql", "mariadb"])]
-    lines = choice.lines or LINES
+    levels = choice.connections or (QUICK_CONNECTIONS if choice.quick else CONNECTIONS)
     if choice.data:
-        data.load(data.read(choice.data.resolve()), lines, report_bad=choice.bad_lines == "report")
+        census = data.read(choice.data.resolve())
+        data.load(census, max(_lines(choice, connections) for connections in levels), report_bad=choice.bad_lines == "report")
     cells = [
-        _cell(choice, lines, asked, connections, rtt_ms, python, transaction, statements, feeder)
-        for connections in choice.connections or (QUICK_CONNECTIONS if choice.quick else CONNECTIONS)
+        _cell(choice, _lines(choice, connections), asked, connections, rtt_ms, python, transaction, statements, feeder)
+        for connections in levels
         for rtt_ms in choice.rtt or [0.0]
         for python in choice.python or OWN_PYTHON
         for transaction in choice.transaction or AUTOCOMMIT
         for statements in choice.statements or SINGLE
-        for feeder in choice.feeder or (PRELOADED if lines <= PRELOADED_LINES else STREAMING)
+        for feeder in choice.feeder or (PRELOADED if _lines(choice, connections) <= PRELOADED_LINES else STREAMING)
         for asked in models
     ]
     if MODERN_THREADS in models and not (choice.models or choice.python):
@@ -78,6 +79,11 @@ def plan(choice: Choice) -> Question:
             )
         ]
     )
+
+
+def _lines(choice: Choice, connections: int) -> int:
+    """Return how many lines to load: unasked enough for every connection to have one."""
+    return choice.lines or max(LINES, connections)
 
 
 def _named(python: str) -> str:

@@ -8,6 +8,7 @@ from sql import ELEMENT, Sql
 
 ATTEMPTS = 3  # for a line whose connection was lost
 RECONNECT_S = 3.0
+NOWHERE = ("-",) * 5  # a geographical record that no data have
 
 
 class Worker(object):
@@ -37,6 +38,15 @@ class Worker(object):
         """Raise `LacksError` where the driver hasn't got what is asked for."""
         if self._statements in ("pipeline", "copy") and not hasattr(self.connection, self._statements):
             raise LacksError(self._statements)
+
+    def warm_up(self):
+        """Carry out each statement and take it back: the first ones of a new connection take many times as long."""
+        self.connection.begin()
+        self.connection.execute(self._sql.geo, NOWHERE)
+        record = self.connection.execute(self._sql.record, NOWHERE)[0][0]
+        self.connection.execute(self._sql.items, (NOWHERE[3],))
+        self.connection.execute(self._sql.insert, (record, 1, 0))
+        self.connection.rollback()
 
     def geo(self, line):
         """Insert the geographical record of a line."""
@@ -162,6 +172,8 @@ class Group(object):
                 raise
             except Exception as error:
                 raise RefusedError("connection %d: %s" % (number, text(error)))
+        for worker in self._workers:
+            worker.warm_up()
         return self._driver.ran(self._workers[0].connection)
 
     def run(self, phase):

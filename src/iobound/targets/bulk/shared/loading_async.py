@@ -5,7 +5,7 @@ import asyncio
 import driver
 import loading
 from feeding import MESSAGE, Published, clock, line_of
-from loading import ATTEMPTS, RECONNECT_S, rows_of, text
+from loading import ATTEMPTS, NOWHERE, RECONNECT_S, rows_of, text
 from phases import GoneError, LacksError, RefusedError, cpu, tally
 from sql import ELEMENT
 
@@ -16,6 +16,14 @@ class Worker(loading.Worker):
     async def connect(self):
         self.connection = await driver.connect(self._url, autocommit=True)
         self.check()
+
+    async def warm_up(self):
+        await self.connection.begin()
+        await self.connection.execute(self._sql.geo, NOWHERE)
+        record = (await self.connection.execute(self._sql.record, NOWHERE))[0][0]
+        await self.connection.execute(self._sql.items, (NOWHERE[3],))
+        await self.connection.execute(self._sql.insert, (record, 1, 0))
+        await self.connection.rollback()
 
     async def geo(self, line):
         await self.connection.execute(self._sql.geo, line[1])
@@ -126,6 +134,8 @@ class Group:
                 raise
             except Exception as error:
                 raise RefusedError("connection %d: %s" % (number, text(error)))
+        for worker in self._workers:
+            await worker.warm_up()
 
     def run(self, phase):
         """Load all lines of a phase; return what `tally` returns."""
