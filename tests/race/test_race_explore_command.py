@@ -31,6 +31,15 @@ def test_explore_and_replay(tmp_path):
     assert example["execution"]["steps"] == found["levels"][0]["example"]["execution"]["steps"]
 
 
+@pytest.mark.parametrize("database", ["mariadb", "sqlite"])
+def test_the_example_of_each_database_is_violated(tmp_path, database):
+    example = EXAMPLE.with_name(f"voucher_{database}.py")
+    explored = run("explore", f"{example}:redeem", "--database", database, "--json", cwd=tmp_path)
+    assert explored.returncode == 1, explored.stderr
+    found = json.loads(explored.stdout)
+    assert (found["verdict"], found["anomaly"]) == ("violated", "P4 (lost update)")
+
+
 def test_text_and_a_level_that_holds(tmp_path):
     explored = run("explore", f"{EXAMPLE}:redeem", "--isolation", "serializable", cwd=tmp_path)
     assert explored.returncode == 0, explored.stderr
