@@ -11,6 +11,7 @@ import pytest
 
 from iobound.errors import BadAnswer, LabError, Unavailable, UsageError
 from iobound.experiments.bulk import plan
+from iobound.lab import interpreters
 from iobound.lab.census.data import Contents
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.probes import cpu
@@ -66,6 +67,17 @@ def test_a_round_trip_time_slows_every_statement_down(laboratory):
     assert data.wall_s >= 224 * lines * rtt_ms / 1e3
     assert data.round_trips == 224 * lines
     assert data.relay_s > 0
+
+
+@pytest.mark.skipif("pypy3" not in interpreters.common(), reason="no PyPy here")
+def test_drivers_that_are_python_throughout_load_on_pypy(laboratory):
+    sample = bulk.measure(cell(models=["threads/pg8000"], python=["pypy3"]), TURN, laboratory)
+    assert "pypy" in str(sample.ran).lower()
+    for model, why in (("threads/psycopg2", "psycopg2 has no lock for pypy"), ("gevent/pg8000", "gevent and psycogreen: no")):
+        refused = cell(models=[model], python=["pypy3"])
+        assert bulk.environments(refused) == []
+        with pytest.raises(Unavailable, match=why):
+            bulk.measure(refused, TURN, laboratory)
 
 
 def test_what_is_not_there_as_it_should_be_has_no_sample():

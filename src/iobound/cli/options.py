@@ -133,7 +133,9 @@ FACTORS = [
     click.option("--workloads", type=WORKLOADS, help="web, equal, published: only these, e.g. plain,sql-list:1000,db-wait:20."),
     click.option("--concurrency", type=CONNECTIONS, help="web, equal: connections of the closed loops, e.g. 1,10,100."),
     click.option("--rate", type=Rate(), help="web, equal: requests a second of the open loop."),
-    click.option("--rtt", type=RTT, help="Round-trip times to services, e.g. 0,300us,1ms,5ms; 0 is none."),
+    click.option(
+        "--rtt", type=RTT, help="All but calls and published: round-trip times to services, e.g. 0,300us,1ms,5ms; 0 is none."
+    ),
     click.option("--python", type=NAMES, help="drivers, bulk, calls: interpreters, e.g. 3.8,3.13,pypy3."),
     click.option("--drivers", type=NAMES, help="drivers: only these, or all; the first of a service is its baseline."),
     click.option("--models", type=NAMES, help="bulk: with drivers, e.g. threads/psycopg2; transfer: e.g. threads,asyncio."),

@@ -99,10 +99,15 @@ def find(name: str) -> Driver:
     return catalogue()[name]
 
 
-def environment_of(driver: Driver, python: str | None) -> str:
-    """Return the environment that has `driver` on the interpreter `python`; raises `Unavailable` where none has."""
+def environment_of(driver: Driver, python: str | None, beside: Sequence[str] = ()) -> str:
+    """Return the environment that has `driver`, and the distributions that are required `beside` it, on the interpreter
+    `python`; raises `Unavailable` where none has.
+    """
     on_pypy = python and not interpreters.missing(python) and interpreters.find(python).implementation == "pypy"
-    if on_pypy and _distributions(driver.part.dependencies) <= _distributions((LOCKS / f"{PYPY}.txt").read_text().splitlines()):
+    locked = _distributions((LOCKS / f"{PYPY}.txt").read_text().splitlines()) if on_pypy else set()
+    if on_pypy and _distributions(driver.part.dependencies) <= locked:
+        if lacking := _distributions(beside) - locked:
+            raise Unavailable(f"{' and '.join(sorted(lacking))}: no lock for pypy has that; name a version of CPython")
         return PYPY
     if missing := driver.unavailable(python):
         raise Unavailable(missing)

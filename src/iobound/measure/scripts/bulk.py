@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,15 @@ SHOWN_LOST = 3
 
 
 def environments(cell: BulkCell) -> list[tuple[str, str | None]]:
-    """Return the locked environment that `cell` needs."""
-    return [(drivers.ENVIRONMENT, cell.python)]
+    """Return the locked environment that `cell` needs, where it can be had."""
+    with suppress(Unavailable):  # which measuring will tell
+        return [(_environment(cell), cell.python)]
+    return []
+
+
+def _environment(cell: BulkCell) -> str:
+    loader, driver = loaders.find(f"{cell.model}/{cell.part}")
+    return drivers.environment_of(driver, cell.python, loader.dependencies)
 
 
 def measure(cell: BulkCell, turn: Turn, laboratory: Laboratory) -> BulkSample:
@@ -46,11 +53,10 @@ def measure(cell: BulkCell, turn: Turn, laboratory: Laboratory) -> BulkSample:
     """
     assert cell.service is not None
     loader, driver = loaders.find(f"{cell.model}/{cell.part}")
-    if missing := driver.unavailable(cell.python):
-        raise Unavailable(missing)
+    lock = _environment(cell)
     if not loader.runs_on((interpreters.find(cell.python) if cell.python else interpreters.own()).release):
         raise Unavailable(f"{cell.model} needs Python {loader.requires_python}, not {cell.python}")
-    environment = locked.environment(drivers.ENVIRONMENT, cell.python)
+    environment = locked.environment(lock, cell.python)
     service = laboratory.service(cell.service)
     _check_room(cell, service)
     load = data.load(_census(cell, turn), cell.lines, report_bad=cell.bad_lines == "report")
