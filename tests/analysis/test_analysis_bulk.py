@@ -362,3 +362,9 @@ def test_fewer_lines_than_connections_are_no_load_of_so_many_connections():
     assert "40 lines keep no more than 40 of 120 connections busy" in (found.bound_because or "")
     assert found.relative is None
     assert "Not ranked" in judgement.verdict
+
+
+def test_the_verdict_says_that_one_launch_decides_nothing():
+    verdict = judged(Load(), Load("asyncio/aiopg", rate=3_000), launches=1).verdict
+    assert "in one launch each, which decides nothing, asyncio/aiopg 0.3x" in verdict
+    assert "against it" not in verdict

@@ -67,11 +67,12 @@ def _sentence(head: BulkSummary, values: Rows, sampled: Loads) -> str:
     parts = [f"Over {over}, {name(head)} loaded {_rate(head)}{limit}"]
     least = _detectable(sampled)
     compared = [(each, each.relative) for each in values if each.relative and each.relative_to == head.id]
-    apart = [(each, ratio) for each, ratio in compared if not _is_tie(ratio, least)]
-    apart.sort(key=lambda pair: -pair[1].estimate)
+    compared.sort(key=lambda pair: -pair[1].estimate)
+    apart = [f"{name(each)} {estimated(ratio, 'x')}" for each, ratio in compared if ratio.low and not _is_tie(ratio, least)]
     if apart:
-        told = [f"{name(each)} {estimated(ratio, 'x')}" for each, ratio in apart]
-        parts.append(f"against it {listed(told, len(told))}")
+        parts.append(f"against it {listed(apart, len(apart))}")
+    if once := [f"{name(each)} {estimated(ratio, 'x')}" for each, ratio in compared if ratio.low is None]:
+        parts.append(f"in one launch each, which decides nothing, {listed(once, len(once))}")
     if alike := [name(each) for each, ratio in compared if _is_tie(ratio, least)]:
         parts.append(f"a tie with {listed(alike, len(alike))}")
     return "; ".join(parts) + "."
