@@ -16,6 +16,7 @@ from iobound.workloads import need
 
 BLOCK_STARTUP_S = 0.35  # starting the generator's process and reading the probes, by the benchmark of this project
 LAUNCH_STARTUP_S = 1.2  # starting and verifying a target
+SCRIPT_LAUNCH_S = {"drivers": 1.0, "bulk": 0.8, "calls": 0.4, "transfer": 0.6}  # a launch of a cell in quick runs, measured
 
 USUAL = [Workload(name=name) for name in ("plain", "file", "sql-list", "redis-get")]  # what targets are compared on unasked
 
@@ -222,3 +223,12 @@ def estimate_s(plan: Plan) -> float:
     blocks = (len(plan.cells) + len(controls)) * plan.blocks_per_launch
     starts = len({(cell.target, cell.service, cell.rtt_ms, cell.workload.rows) for cell in plan.cells}) + len(controls) / 2
     return plan.launches * (blocks * (plan.block_s + BLOCK_STARTUP_S) + starts * LAUNCH_STARTUP_S)
+
+
+def scripts_s(plan: Plan) -> tuple[float, float]:
+    """Return how long the script experiments of `plan` take at least, in seconds, and what their budgets come to.
+
+    At least is a round, which is measured whole even where the budget is less; over round-trip times it takes longer.
+    """
+    launches = [(SCRIPT_LAUNCH_S[rounds.experiment], len(rounds.cells) + 1) for rounds in plan.scripts]
+    return sum(launch_s * count for launch_s, count in launches), sum(rounds.budget_s for rounds in plan.scripts)

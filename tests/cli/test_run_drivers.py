@@ -69,3 +69,5 @@ def test_the_plan_is_told_without_measuring(tmp_path: Path):
     ended = run(tmp_path, "--dry-run")
     assert ended.returncode == 0
     assert "drivers: 8 cells" in ended.stdout
+    assert ended.stdout.endswith("9 s at least, 25 s at most\n")
+    assert "s at least: a first round is whole even beyond the budget" in run(tmp_path, "--dry-run", "--budget", "2s").stdout

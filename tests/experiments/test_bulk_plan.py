@@ -104,3 +104,8 @@ def test_bad_data_is_refused_before_anything_is_started(tmp_path: Path):
 def test_unasked_every_connection_has_a_line():
     assert {(cell.connections, cell.lines) for cell in cells(connections=[15, 120])} == {(15, 40), (120, 120)}
     assert {cell.lines for cell in cells(connections=[15, 120], lines=30)} == {30}
+
+
+def test_the_budget_grows_with_what_is_asked_beyond_the_usual():
+    assert plan().budget_s == plan(models=["threads/psycopg2"]).budget_s == bulk.QUICK_BUDGET_S
+    assert plan(connections=[5, 10, 20]).budget_s == pytest.approx(3 * bulk.QUICK_BUDGET_S)

@@ -52,6 +52,13 @@ def test_all_schedules_of_two_strategies_are_explored_under_each_model():
     assert {cell.service for cell in cells(plan()) if cell.explored} == {"postgresql"}
 
 
+def test_the_budget_grows_with_what_is_asked_beyond_the_usual():
+    usual = plan()
+    assert usual.budget_s == plan(databases=["sqlite"]).budget_s == transfer.QUICK_BUDGET_S
+    asked = plan(connections=[2, 8, 32])
+    assert asked.budget_s == pytest.approx(usual.budget_s * len(asked.cells) / len(usual.cells))
+
+
 def test_the_baseline_is_right_by_design():
     rounds = plan()
     assert rounds.baseline == "transfer/postgresql/read-committed/threads/for-update-ordered"

@@ -22,7 +22,7 @@ from iobound.errors import UsageError, nearest
 from iobound.lab import catalogue, service
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
-from iobound.planning import NOTHING, Choice, estimate_s, repetition
+from iobound.planning import NOTHING, Choice, estimate_s, repetition, scripts_s
 from iobound.records import Plan
 
 # what is said of the laboratory, not of the plan
@@ -182,7 +182,8 @@ def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, pr
 
 def show(plan: Plan, as_json: bool) -> None:
     """Print a plan and how long it takes."""
-    seconds = min(plan.budget_s, estimate_s(plan)), plan.budget_s + sum(rounds.budget_s for rounds in plan.scripts)
+    scripts = scripts_s(plan)
+    seconds = min(plan.budget_s, estimate_s(plan)) + scripts[0], plan.budget_s + scripts[1]
     if as_json:
         click.echo(msgspec.json.encode({"plan": plan, "seconds": {"at_least": seconds[0], "budget": seconds[1]}}))
         return
@@ -201,4 +202,5 @@ def show(plan: Plan, as_json: bool) -> None:
         click.echo(f"{rounds.experiment}: {len(rounds.cells)} cells, at most {rounds.rounds} launches of each, in rounds")
         for script in rounds.cells:
             click.echo(f"    {script.id}" + (" and again (A against A)" if script.id == rounds.baseline else ""))
-    click.echo(f"{seconds[0]:.0f} s at least, {seconds[1]:.0f} s at most")
+    most = f", {seconds[1]:.0f} s at most" if seconds[0] <= seconds[1] else ": a first round is whole even beyond the budget"
+    click.echo(f"{seconds[0]:.0f} s at least{most}")

@@ -75,10 +75,16 @@ def plan(choice: Choice) -> Question:
                 baseline=cells[0].id,
                 cells=[*cells],
                 rounds=3 if choice.quick else 5,
-                budget_s=QUICK_BUDGET_S if choice.quick else BUDGET_S,
+                budget_s=(QUICK_BUDGET_S if choice.quick else BUDGET_S) * max(1.0, len(cells) / _unasked(choice, usual)),
             )
         ]
     )
+
+
+def _unasked(choice: Choice, usual: dict[str, list[str]]) -> int:
+    """Return how many cells there are where nothing is asked for: what the budget is of."""
+    levels = QUICK_CONNECTIONS if choice.quick else CONNECTIONS
+    return len(levels) * len(usual[choice.first_available(["postgresql", "mariadb"])])
 
 
 def _lines(choice: Choice, connections: int) -> int:

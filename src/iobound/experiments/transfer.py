@@ -30,12 +30,28 @@ NOT_UNASKED = {("postgresql", "version-counter-same-transaction"), ("sqlite", "v
 
 def plan(choice: Choice) -> Question:
     """Measure the strategies that were asked for, or a selection that tells most; what isn't possible says why."""
+    cells = _cells(choice)
+    unasked = _cells(Choice(quick=choice.quick, first_available=choice.first_available))  # which the budget is of
+    return Question(
+        scripts=[
+            Rounds(
+                experiment="transfer",
+                baseline=_baseline(cells).id,
+                cells=[*cells],
+                rounds=3 if choice.quick else 5,
+                budget_s=(QUICK_BUDGET_S if choice.quick else BUDGET_S) * max(1.0, len(cells) / len(unasked)),
+            )
+        ]
+    )
+
+
+def _cells(choice: Choice) -> list[TransferCell]:
     strategies = _known(choice.strategies, transfers.STRATEGIES, "strategy")
     databases = _known(choice.databases, tuple(transfers.DRIVERS), "database") or list(transfers.DRIVERS)
     models = _known(choice.models, transfers.MODELS, "model")
     every_level = tuple(dict.fromkeys(level for levels in transfers.LEVELS.values() for level in levels))
     levels = _known([level.replace("-", " ") for level in choice.isolation], every_level, "isolation level")
-    cells = [
+    return [
         _cell(choice, database, level, model, strategy, workers, rtt_ms)
         for database in databases
         for strategy in strategies or transfers.STRATEGIES
@@ -45,17 +61,6 @@ def plan(choice: Choice) -> Question:
         for rtt_ms in (choice.rtt if over_network(database) and choice.rtt else [0.0])
         if strategies or levels or (database, strategy) not in NOT_UNASKED
     ]
-    return Question(
-        scripts=[
-            Rounds(
-                experiment="transfer",
-                baseline=_baseline(cells).id,
-                cells=[*cells],
-                rounds=3 if choice.quick else 5,
-                budget_s=QUICK_BUDGET_S if choice.quick else BUDGET_S,
-            )
-        ]
-    )
 
 
 def _known(asked: Sequence[str], known: Sequence[str], what: str) -> list[str]:
