@@ -180,9 +180,7 @@ class Controller:
         sent = [session for session in self._sessions if session.state == "sent"]
         if not sent:
             waiting = [session for session in self._sessions if session.state == "waits"]
-            self._patiently(
-                lambda: any(not self._model.waits(session.number) for session in waiting), "sessions wait in Python"
-            )
+            self._patiently(lambda: any(self._model.moved(session.number) for session in waiting), "sessions wait in Python")
         else:
             self._gate.expire()
             if all(session.state in ("sent", "ended") for session in self._sessions):
@@ -376,9 +374,11 @@ class Controller:
     def _whose(self, held: Held) -> _Session:
         """Tell which session a statement comes from: the one that runs, or where several do the last user of its connection."""
         running = [session for session in self._sessions if session.state in ("runs", "waits")]
-        if len(running) > 1:
-            running = [each for each in running if each.state == "runs" or not self._model.waits(each.number)] or running
         owner = self._owners.get(id(held.connection))
+        if held.inside and not any(session.in_driver for session in running):
+            running = [session for session in running if session.number == owner] or running
+        if len(running) > 1:
+            running = [each for each in running if each.state == "runs" or self._model.moved(each.number)] or running
         for session in sorted(running, key=lambda each: not each.in_driver):
             if session.number == owner or session.in_driver:
                 session.in_driver = False
@@ -421,7 +421,7 @@ class Controller:
 
     def _woken(self, session: _Session) -> bool:
         self._take_in()
-        return session.state == "waits" and not self._model.waits(session.number)
+        return session.state == "waits" and self._model.moved(session.number)
 
     def _outcome(self, session: _Session) -> Outcome:
         how = self._model.ended.get(session.number)

@@ -71,5 +71,18 @@ def test_a_deadlock_has_the_same_victim_every_time():
     assert all(violating == found[0] for violating in found)
 
 
+@pytest.mark.parametrize("model", ["threads", "asyncio", "gevent"])
+def test_whom_a_python_lock_wakes_goes_on_every_time(model):
+    import variants_locks
+    import variants_stacks
+
+    locked = {"asyncio": variants_stacks.asyncio_lock_inside_the_transaction}
+    function = locked.get(model, variants_locks.python_lock_released_before_commit)
+    database = "mariadb" if model == "gevent" else "postgresql"  # a driver in C doesn't cooperate
+    found = [race.explore(function, database=database, model=model).levels[0] for _ in range(4)]
+    assert {(level.violations, level.schedules) for level in found} == {(12, 20)}
+    assert all(level.violating == found[0].violating for level in found)
+
+
 def test_all_reports_are_here():
     assert len([name for name in MODULES if not name.startswith("variants_")]) == 25

@@ -47,6 +47,10 @@ class Model(Protocol):
         """Tell whether a session that was let run sleeps until another one wakes it: a lock, an event, a queue."""
         ...
 
+    def moved(self, session: int) -> bool:
+        """Tell whether a session that was last seen to wait has gone on since, if only to wait for something else."""
+        ...
+
     def source(self, session: int) -> str | None:
         """Return FILE:LINE of the program where the session is now, ``None`` where that isn't known."""
         ...

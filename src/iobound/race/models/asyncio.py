@@ -8,12 +8,15 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from functools import cache
 from types import FrameType
 from typing import Any
 
 from iobound.race import sources, waits
 from iobound.race.models import Call, Ended, described
 from iobound.race.wakeup import Wakeup
+
+CANCEL_S = 0.5
 
 
 class Model:
@@ -24,14 +27,8 @@ class Model:
         self._calls = calls
         self._wakeup = wakeup
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._awaited: dict[int, object] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="iobound event loop", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+        self._awaited: dict[int, Any] = {}
+        self._loop, self._thread = _event_loop()
 
     def reset(self) -> None:
         """Begin an execution."""
@@ -57,15 +54,18 @@ class Model:
         self._loop.call_soon_threadsafe(make)
 
     def waits(self, session: int) -> bool:
-        """Tell whether the task awaits what no timer brings, and did so at the last look, while no other thread works."""
+        """Tell whether the task awaits what no timer brings, while neither the loop nor another thread works."""
         task, thread = self._tasks.get(session), self._thread.native_id
         awaited = getattr(task, "_fut_waiter", None)
         if task is None or thread is None or awaited is None or awaited.done() or _sleeps(task):
             return False
-        if awaited is not self._awaited.get(session):
-            self._awaited[session] = awaited
-            return False
+        self._awaited[session] = awaited
         return waits.idles(os.getpid(), thread) and not waits.runs(os.getpid(), {thread, threading.get_native_id()})
+
+    def moved(self, session: int) -> bool:
+        """See whether the task awaits something else, or needn't any more; an answer is awaited just as a lock is."""
+        awaited: Any = getattr(self._tasks.get(session), "_fut_waiter", None)
+        return awaited is None or awaited is not self._awaited.get(session) or awaited.done()
 
     def source(self, session: int) -> str | None:
         """Follow what the task awaits to the innermost frame of the program; look at the thread while the task runs."""
@@ -84,17 +84,33 @@ class Model:
         return any(sources.is_driver(frame) for frame in frames[-2:])  # a lock's own frame may be the innermost
 
     def close(self) -> None:
-        """Cancel what is left and end the loop."""
+        """Cancel what is left; the loop stays."""
 
-        def stop() -> None:
-            for task in asyncio.all_tasks(self._loop):
+        async def cancel() -> None:
+            left = [task for task in self._tasks.values() if not task.done()]
+            for task in left:
                 task.cancel()
-            self._loop.call_soon(self._loop.stop)
+            if left:
+                await asyncio.wait(left, timeout=CANCEL_S)
 
-        self._loop.call_soon_threadsafe(stop)
-        self._thread.join(1)
-        if not self._loop.is_running():
-            self._loop.close()
+        try:
+            asyncio.run_coroutine_threadsafe(cancel(), self._loop).result(2 * CANCEL_S)
+        except TimeoutError:  # a call blocks the loop: the next exploration gets another one
+            _event_loop.cache_clear()
+
+
+@cache
+def _event_loop() -> tuple[asyncio.AbstractEventLoop, threading.Thread]:
+    """Return the one loop of this process, and its thread: a program's locks and pools are bound to the loop they met first."""
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+
+    thread = threading.Thread(target=run, name="iobound event loop", daemon=True)
+    thread.start()
+    return loop, thread
 
 
 def _frames(awaited: Any) -> list[FrameType]:

@@ -33,6 +33,10 @@ class Model:
         """Tell whether the hub has nothing to do."""
         return self._worker.begun(session) and waits.idles(self._worker.pid, self._worker.pid)
 
+    def moved(self, session: int) -> bool:
+        """Tell whether it waits no longer."""
+        return not self.waits(session)
+
     def source(self, session: int) -> str | None:
         """Ask the process, where the greenlet was when it gave way."""
         return self._worker.source(session)

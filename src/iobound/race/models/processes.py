@@ -31,6 +31,10 @@ class Model:
         worker = self._workers[session]
         return worker.begun(session) and self._watch.waits(worker.pid, worker.pid)
 
+    def moved(self, session: int) -> bool:
+        """Tell whether it waits no longer."""
+        return not self.waits(session)
+
     def source(self, session: int) -> str | None:
         """Ask the process."""
         return self._workers[session].source(session)

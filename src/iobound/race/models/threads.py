@@ -46,6 +46,10 @@ class Model:
         thread = self._threads[session].native_id
         return thread is not None and self._watch.waits(os.getpid(), thread)
 
+    def moved(self, session: int) -> bool:
+        """Tell whether it waits no longer."""
+        return not self.waits(session)
+
     def source(self, session: int) -> str | None:
         """Look at the thread's stack."""
         frame = sys._current_frames().get(self._threads[session].ident or 0)
