@@ -197,3 +197,13 @@ def test_one_that_failed_is_a_row_that_says_so():
     rounds = Rounds(experiment="calls", baseline="c", cells=[cell], rounds=1, budget_s=1)
     [row] = calls.judge(header(plan([], [])), rounds, [failed]).summaries
     assert (row.primitive, row.valid, row.invalid_because, row.ns) == ("call", False, "ValueError: on purpose", None)
+
+
+def test_where_nothing_published_is_measured_the_verdict_names_the_cheapest_and_the_dearest():
+    few = judged({"3.4": {("call", None): 50.0, ("create-task", "asyncio"): 3000.0}}, launches=1)
+    assert few.verdict == "On Python 3.4, one of each takes: call 50 ns and create-task (asyncio) 3 us."
+    many = judged({"3.4": {(f"step-{number}", None): 10.0**number for number in range(1, 9)}}, launches=1)
+    assert many.verdict == (
+        "On Python 3.4, the cheapest of 8 are step-1 10 ns, step-2 100 ns and step-3 1 us; "
+        "the dearest step-6 1,000 us, step-7 10,000 us and step-8 100,000 us."
+    )

@@ -180,7 +180,12 @@ def test_the_verdict_names_who_waits_least_and_most_at_each_round_trip_time():
 
 def test_a_run_of_sqlite_alone_has_a_verdict_too():
     sqlite = cell("sqlite3", "sqlite")
-    assert "0% (sqlite3)" in judged((sqlite, sample(sqlite, select=use(100.0, 0.0), point=use(9.0, 0.0)))).verdict
+    seen = [(of, sample(of, select=use(100.0, 0.0), point=use(9.0, 0.0))) for of in (sqlite, cell("apsw", "sqlite"))]
+    assert "0% (sqlite3)" in judged(seen[0]).verdict
+    assert judged(*seen).verdict == (
+        "What share of a driver's time is waiting, with SQLite, which is part of the program and no server to wait for: "
+        "0% (sqlite3 and apsw) of a SELECT of 1,000 rows, 0% (sqlite3 and apsw) of a read of one row; the rest is computing."
+    )
 
 
 def test_nothing_measured_is_said():

@@ -22,6 +22,7 @@ from iobound.records import (
 
 BESIDE_A_QUERY = ["call", "generator-return", "await-coroutine", "create-task", "loop-turn", "greenlet-switch", "thread-switch"]
 USUAL_LOOP = "asyncio"
+ENDS = 3  # primitives that the verdict names where there are too many for all
 COARSE = 1.0  # a difference between two launches of the same: where so large, few others can be told
 
 
@@ -31,7 +32,7 @@ def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]
     costs = Costs.of(sampled)
     claims = paradigm.claims(costs)
     return Judged(
-        verdict=_verdict(claims),
+        verdict=_verdict(claims, costs),
         summaries=[row for cell in sampled.cells.values() for row in _rows(cell, sampled, costs)],
         findings=[_beside_a_query(costs), _control(sampled)],
         claims=claims,
@@ -106,7 +107,24 @@ def _control(sampled: Sampled[CallCell, CallSample]) -> Finding:
     )
 
 
-def _verdict(claims: Sequence[ClaimResult]) -> str:
+def _range(python: str, costs: Costs) -> str:
+    """Say what the cheapest and the dearest primitives take on an interpreter."""
+    means = {key: mean.estimate for key in costs.ns if key.python == python and (mean := costs.mean(key))}
+    keys = sorted(means, key=lambda key: means[key])
+    if not keys:
+        return f"Nothing was measured on Python {python}."
+    told = [f"{key.primitive}{f' ({key.loop})' if key.loop else ''} {_time(means[key])}" for key in keys]
+    if len(told) <= 2 * ENDS:
+        return f"On Python {python}, one of each takes: {listed(told, len(told))}."
+    cheapest, dearest = listed(told[:ENDS]), listed(told[-ENDS:])
+    return f"On Python {python}, the cheapest of {len(told)} are {cheapest}; the dearest {dearest}."
+
+
+def _time(ns: float) -> str:
+    return f"{figure(ns)} ns" if ns < 1000 else f"{figure(ns / 1e3)} us"
+
+
+def _verdict(claims: Sequence[ClaimResult], costs: Costs) -> str:
     lines = []
     times = [
         f"{figure(each.here.estimate)}x on{_where(each)}" for each in claims if each.claim == "stopiteration" and each.here
@@ -120,7 +138,7 @@ def _verdict(claims: Sequence[ClaimResult]) -> str:
             told = claim.here.low is not None and claim.here.low > 0
             more = f"takes {estimated(claim.here, ' us')} more" if told else "can't be shown to take more"
             lines.append(f"A query of one row {more} with aiopg than with psycopg2 on{_where(claim)}.")
-    return "\n".join(lines or ["What the primitives cost was measured."])
+    return "\n".join(lines or [_range(python, costs) for python in costs.pythons])
 
 
 def _where(claim: ClaimResult) -> str:

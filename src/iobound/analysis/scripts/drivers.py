@@ -209,12 +209,27 @@ def _verdict(summaries: Sequence[DriverSummary]) -> Iterator[str]:
         for phase, what in (("select", "a SELECT of 1,000 rows"), ("point", "a read of one row")):
             of = [each for each in of_servers if (each.phase, each.rtt_ms) == (phase, rtt_ms)]
             of.sort(key=lambda each: each.io_bound_index.estimate)
-            ends = dict.fromkeys(f"{each.io_bound_index.estimate:.0%} ({_called(each)})" for each in (of[0], of[-1]))
-            said.append(f"{' to '.join(ends)} of {what}")
-        where = f"over a network of {rtt_ms:g} ms" if rtt_ms else "with the database on the same machine"
+            said.append(f"{_from_least_to_most(of)} of {what}")
+        where = (
+            f"over a network of {rtt_ms:g} ms"
+            if rtt_ms
+            else "with the database on the same machine"
+            if any(each.service != "sqlite" for each in of_servers)
+            else "with SQLite, which is part of the program and no server to wait for"
+        )
         queued = any(_queue(each) > QUEUED for each in of_servers if each.rtt_ms == rtt_ms)
         rest = "computing" + ", and queueing for a core that others used" * queued
         yield f"What share of a driver's time is waiting, {where}: {', '.join(said)}; the rest is {rest}."
+
+
+def _from_least_to_most(of: Sequence[DriverSummary]) -> str:
+    """Write the shares of the first and the last with their names; one share with all names where all are alike."""
+    shares: dict[str, list[str]] = {}
+    for each in of:
+        shares.setdefault(f"{each.io_bound_index.estimate:.0%}", []).append(_called(each))
+    if len(shares) == 1:
+        return " ".join(f"{share} ({listed(names)})" for share, names in shares.items())
+    return " to ".join(f"{each.io_bound_index.estimate:.0%} ({_called(each)})" for each in (of[0], of[-1]))
 
 
 def _queue(summary: DriverSummary) -> float:
