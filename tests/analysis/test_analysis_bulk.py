@@ -156,7 +156,7 @@ BOUND: dict[BoundBy, tuple[Load, str]] = {
     "network": (Load(rate=3_000, rtt_ms=3.0, client=0.1, database=0.1), "statements x 3.05 ms to the service and back"),
     "concurrency": (Load(rate=1_000, client=0.2, database=0.2), "nothing was saturated"),
     "generator": (Load(idle=0.4), "the workers found the queue empty for 40% of their time"),
-    "noise": (Load(noise=NOISY), "no block was quiet"),
+    "noise": (Load(noise=NOISY), "no launch was quiet"),
     "unknown": (Load(database=None, client=0.2, rate=1_000), "the service's CPU"),
 }
 

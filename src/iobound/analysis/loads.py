@@ -149,6 +149,8 @@ def decide_bound(environment: Environment, cell: BulkCell, samples: Sequence[Bul
     if cell.lines < cell.connections:
         return "generator", f"{cell.lines} lines keep no more than {cell.lines} of {cell.connections} connections busy"
     bound_by, because = decide(evidence)
+    if bound_by == "noise":  # of a bulk load there are no blocks
+        return bound_by, "no launch was quiet: something else used the machine in each of them"
     flushing = sum(count for what, count in _waits(phases).items() if any(name in what for name in FLUSHES))
     if bound_by in {"concurrency", "network", "unknown"} and flushing >= FLUSHING * cell.connections:
         because += f"; {flushing:.1f} of {cell.connections} sessions waited for a commit to be flushed"
