@@ -65,7 +65,7 @@ class Model:
     def moved(self, session: int) -> bool:
         """See whether the task awaits something else, or needn't any more; an answer is awaited just as a lock is."""
         awaited: Any = getattr(self._tasks.get(session), "_fut_waiter", None)
-        return awaited is None or awaited is not self._awaited.get(session) or awaited.done()
+        return awaited is None or awaited.done() or awaited is not self._awaited.get(session)
 
     def source(self, session: int) -> str | None:
         """Follow what the task awaits to the innermost frame of the program; look at the thread while the task runs."""
