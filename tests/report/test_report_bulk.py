@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 from report_builders import around, tour
 
+from iobound.analysis import loads_published
 from iobound.records import BulkCell, BulkSummary, Rounds
 from iobound.report import html, json, markdown
 from iobound.report.scripts import bulk
@@ -107,6 +108,23 @@ def test_what_was_published_is_shown_beside_what_is_here():
     claim = replace(judgement.claims[0], experiment="bulk", statement="asyncio against threads")
     section = bulk.section(header, replace(judgement, claims=[claim]), rows(10))
     assert any("asyncio against threads" in row[0] for row in section.grids[-1].rows)
+
+
+def test_published_ratios_that_were_not_measured_are_one_line_but_on_the_page():
+    header, judgement = tour()
+    held, missing = (
+        replace(judgement.claims[0], experiment="bulk", statement=f"statement {result}", result=result, because="it takes more")
+        for result in ("holds", "not-measured")
+    )
+    grid = bulk.section(header, replace(judgement, claims=[held, missing, missing]), rows(10)).grids[-1]
+    assert len(grid.rows) == 3
+    brief = grid.brief()
+    assert [row[0] for row in brief.rows] == ["statement holds"]
+    [note] = brief.notes
+    assert note.startswith("Not measured: 2 of 3; to measure all: iobound run bulk --connections 15,120,350")
+    for setting in loads_published.SETTINGS:
+        assert str(setting.connections) in bulk.PUBLISHED
+        assert all(f"{program.model}/{program.driver}" in bulk.PUBLISHED for program in setting.rates)
 
 
 def test_unusual_ways_and_bad_lines_are_named():

@@ -28,9 +28,10 @@ def render(header: RunHeader, judgement: Judgement, run: str | PurePath) -> str:
     lines += _published(judgement)
     for section in outline.sections(header, judgement):
         lines += [f"### {_text(section.title)}", "", *(part for line in section.text for part in (_text(line), ""))]
-        for grid in section.grids:
+        for grid in (grid.brief() for grid in section.grids):
             alignment = "".join("r" if number in grid.numbers else "l" for number in range(len(grid.columns)))
-            lines += [f"**{_text(grid.title)}**", "", *_table(grid.columns, alignment, grid.rows), ""]
+            lines += [f"**{_text(grid.title)}**", ""]
+            lines += [*_table(grid.columns, alignment, grid.rows), ""] if grid.rows else []
             lines += [*(f"- {_text(note)}" for note in grid.notes), ""]
     present = [finding for finding in judgement.findings if finding.status == "present"]
     if present:

@@ -6,7 +6,7 @@ A file in `scripts` makes the section of its experiment: ``section(header, judge
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iobound.records import ClaimResult, Judgement
 from iobound.report import words
@@ -15,7 +15,10 @@ from iobound.report.drawing import Figure
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of text. `numbers` says which columns are numbers, `faint` which rows mean nothing; `notes` stand below."""
+    """A table of text. `numbers` says which columns are numbers, `faint` which rows mean nothing; `notes` stand below.
+
+    The rows `aside` are for a page, where there is room; elsewhere the note `instead` stands for them.
+    """
 
     title: str
     columns: Sequence[str]
@@ -23,6 +26,21 @@ class Grid:
     numbers: Sequence[int] = ()
     faint: Sequence[int] = ()
     notes: Sequence[str] = ()
+    aside: Sequence[int] = ()
+    instead: str = ""
+
+    def brief(self) -> Grid:
+        """Return it without the rows that are for a page."""
+        if not self.aside:
+            return self
+        kept = [number for number in range(len(self.rows)) if number not in self.aside]
+        return replace(
+            self,
+            rows=[self.rows[number] for number in kept],
+            faint=[place for place, number in enumerate(kept) if number in self.faint],
+            notes=[*self.notes, self.instead],
+            aside=(),
+        )
 
 
 @dataclass(frozen=True)
@@ -35,13 +53,25 @@ class Section:
     figures: Callable[[], Sequence[Figure]] = list
 
 
-def claims(judgement: Judgement, experiment: str) -> Grid | None:
-    """Return what was published beside what was measured here, and what follows; ``None`` where nothing was claimed."""
+def claims(judgement: Judgement, experiment: str, measured_by: str | None = None) -> Grid | None:
+    """Return what was published beside what was measured here, and what follows; ``None`` where nothing was claimed.
+
+    `measured_by` is the command that measures all of it; without one, what each of the missing takes is said.
+    """
     of = [claim for claim in judgement.claims if claim.experiment == experiment]
     if not of:
         return None
     rows = [[claim.statement, words.published(claim), _here(claim), words.outcome(claim)] for claim in of]
-    return Grid("Published, and here", ["published statement", "published", "here", "and so"], rows, numbers=(1, 2))
+    missing = [number for number, claim in enumerate(of) if claim.result == "not-measured"]
+    why = "; ".join(dict.fromkeys(of[number].because for number in missing))
+    return Grid(
+        "Published, and here",
+        ["published statement", "published", "here", "and so"],
+        rows,
+        numbers=(1, 2),
+        aside=missing,
+        instead=f"Not measured: {len(missing)} of {len(of)}; {f'to measure all: {measured_by}' if measured_by else why}",
+    )
 
 
 def _here(claim: ClaimResult) -> str:

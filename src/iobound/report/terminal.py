@@ -138,14 +138,15 @@ def section(of: Section) -> Iterator[RenderableType]:
     yield _heading(of.title)
     for line in of.text:
         yield _text(line)
-    for grid in of.grids:
+    for grid in (grid.brief() for grid in of.grids):
         yield _text(f"\n{grid.title}")
         table = _table()
         for number, column in enumerate(grid.columns):
             table.add_column(column, overflow="fold", justify="right" if number in grid.numbers else "left")
         for number, row in enumerate(grid.rows):
             table.add_row(*map(_text, row), style="dim" if number in grid.faint else "")
-        yield table
+        if grid.rows:
+            yield table
         for note in grid.notes:
             yield _item(note)
 
