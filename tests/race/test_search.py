@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from iobound.race.reduction import Reduced, pure
+from iobound.race.reduction import Reduced, pure, rows_only
 from iobound.race.search import Diverged, Search, default
 
 
@@ -72,6 +72,41 @@ def test_pure_reads(sql):
 )
 def test_not_pure(sql):
     assert not pure(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE t SET v = coalesce(v, 0) + 1 WHERE id IN (1, 2)",
+        "INSERT INTO t (id, v) VALUES (1, now()) ON CONFLICT (id) DO NOTHING",
+        "SELECT pg_advisory_xact_lock(1)",
+        "WITH gone AS (DELETE FROM t RETURNING v) SELECT sum(v) FROM gone",
+    ],
+)
+def test_rows_only(sql):
+    assert rows_only(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["LOCK TABLE t", "ALTER TABLE t ADD n int", "TRUNCATE t", "SELECT bump()", "CALL bump()", "UPDATE t SET v = 1; COMMIT"],
+)
+def test_more_than_rows(sql):
+    assert not rows_only(sql)
+
+
+def test_a_lock_of_the_table_goes_before_and_after_each_read():
+    reader = steps("SELECT a FROM t", "SELECT b FROM t")
+    found, _ = schedules(Reduced(strict=False), [steps("begin", "LOCK TABLE t", "UPDATE t SET v = 1", "commit"), reader])
+    before_the_lock = {"".join(map(str, schedule)).replace("0", "", 1).index("0") for schedule in found}
+    assert before_the_lock == {0, 1, 2}
+
+
+def test_what_is_open_ends_where_another_transaction_begins():
+    """On MariaDB and MySQL BEGIN commits, so that a read matters before and after it."""
+    writer = steps("UPDATE t SET v = 1", "begin")
+    found, _ = schedules(Reduced(strict=False), [writer, steps("SELECT v FROM t")])
+    assert len(found) == 3
 
 
 def model(schedule, programs, *, snapshot):
