@@ -266,3 +266,22 @@ def test_one_model_alone_says_nothing_and_what_was_not_explored_is_told():
     )
     [finding] = [each for each in judgement.findings if each.rule == "every-schedule-under-every-model"]
     assert finding.statement.endswith("Not explored: gevent: gevent isn't there.")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "model", "processes", "status_"),
+    [
+        ("for-update-ordered", "threads", 1, "present"),
+        ("atomic-update", "processes", 8, "present"),
+        ("in-process-lock", "gevent", 1, "present"),
+        ("in-process-lock", "processes", 8, "not-measured"),
+        ("autocommit", "threads", 1, "not-measured"),
+    ],
+)
+def test_what_is_right_by_its_nature_and_came_out_wrong_is_a_finding(strategy: str, model: str, processes: int, status_: str):
+    of = cell(strategy, model)
+    judgement = judged((of, sample(of, balances=LOST)))
+    assert row(judgement).processes == processes
+    assert status(judgement, "transfer-broken-promise") == status_
+    fine = judged((of, sample(of)))
+    assert status(fine, "transfer-broken-promise") != "present"

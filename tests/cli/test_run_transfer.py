@@ -56,6 +56,20 @@ def test_every_cell_has_its_throughput_and_its_correctness(tmp_path: Path):
     assert "iobound race" in page
 
 
+def test_accounts_that_are_wrong_fail_a_run_only_where_they_should_be_right(tmp_path: Path):
+    asked = ["--databases", "sqlite", "--models", "threads", "--strategies", "autocommit", "--budget", "1s", "--out", "run"]
+    assert subprocess.run([*COMMAND, *asked], cwd=tmp_path, capture_output=True).returncode == 0
+    trials = tmp_path / "run" / "trials.jsonl"
+    header = tmp_path / "run" / "run.json"
+    header.write_text(header.read_text().replace("autocommit", "begin-immediate"))  # as if it had come out like this
+    trials.write_text(trials.read_text().replace("autocommit", "begin-immediate"))
+    again = subprocess.run(
+        [*COMMAND[:3], "report", "run", "--format", "terminal"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert again.returncode == 1, again.stderr
+    assert "right by its nature came out wrong: begin-immediate" in again.stdout
+
+
 @pytest.fixture(params=["postgresql", "mariadb"])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     with find(request.param).start(ServiceOptions()) as service:

@@ -72,6 +72,9 @@ def command(
 
     Without a name it is the tour: web, equal, drivers, bulk and calls. `iobound list` shows all experiments.
 
+    Exits with 1 where an answer was wrong, or accounts were that a strategy of transfer keeps right by its nature; with 3
+    where nothing could be started, with 4 where nothing measured says anything.
+
     Example: iobound run web --quick
     """
     resumed = continued(resume) if resume else None

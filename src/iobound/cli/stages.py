@@ -23,9 +23,10 @@ from iobound.load.engine import DEFAULT
 from iobound.measure import scripts
 from iobound.measure.rounds import RoundsSession
 from iobound.measure.session import Session, Targets
-from iobound.records import SCHEMA, Ceiling, Environment, Judgement, Plan, RunHeader, WebObservation
+from iobound.records import SCHEMA, Ceiling, Environment, Judgement, Plan, RunHeader, TransferSummary, WebObservation
 
 REPORT = "report.html"
+BROKEN = {"law-broken", "transfer-broken-promise"}  # findings that fail a run
 COMMANDS = "compare"  # what a run of two commands calls its experiment
 
 
@@ -153,17 +154,17 @@ def show(run: runs.Run, judgement: Judgement, as_json: bool) -> None:
 
 
 def exit_code(judgement: Judgement) -> int:
-    """Return 1 where an answer was wrong that no target declares wrong, 3 where nothing could be started, 4 where no cell
-    says anything, and no walk from one target to another, else 0.
+    """Return 1 where an answer was wrong that no target declares wrong, or accounts were that a strategy keeps right by its
+    nature; 3 where nothing could be started; 4 where no cell says anything, and no walk from one target to another; else 0.
     """
     failures = judgement.not_measured
     wrong = any(failure.stage in {"verify", "account"} and not failure.expected for failure in failures)
-    lawless = any(finding.rule == "law-broken" and finding.status == "present" for finding in judgement.findings)
-    if wrong or lawless:
+    broken = any(finding.rule in BROKEN and finding.status == "present" for finding in judgement.findings)
+    if wrong or broken:
         return 1
     measured = [*judgement.cells, *judgement.scripts]
     walked = [fall.product for fall in judgement.waterfalls if fall.direct and fall.product]
-    if any(cell.valid for cell in measured):
+    if any(cell.valid or (isinstance(cell, TransferSummary) and cell.verdict == "wrong") for cell in measured):
         told = not judgement.waterfalls or any(product.low is not None for product in walked)
         return 0 if told else NoVerdict.exit_code
     nothing_started = failures and all(failure.stage in {"unavailable", "start"} for failure in failures)

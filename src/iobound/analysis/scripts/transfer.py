@@ -25,6 +25,9 @@ SOURCE = "the published essay on asynchronous Python and databases"
 SHARED = "shared-connection"
 LOCKING = ("for-update-ordered", "for-update-unordered")
 VERSIONED = ("version-counter", "version-counter-same-transaction")
+RIGHT = {  # by their nature, wherever they are possible
+    *LOCKING, "version-counter", "atomic-update", "serializable-retry", "advisory-xact", "begin-immediate",
+}  # fmt: skip
 OF_THE_PROCESS = {"in-process-lock", SHARED}  # strategies that aren't the database's: the model matters to them
 COARSE = 0.25  # of the throughput: a control as far apart says that differences below can't be told
 
@@ -39,6 +42,7 @@ def judge(header: RunHeader, rounds: Rounds, observations: Sequence[Observation]
         verdict=_verdict(found),
         summaries=found,
         findings=[
+            _broken_promise(found),
             _lock_in_the_process(found),
             _transaction_alone(found),
             _snapshot_isolation(found),
@@ -230,6 +234,23 @@ def _finding(rule: str, of: Cells, present: bool, statement: str, evidence: list
         statement=statement,
         evidence=evidence,
         advice=advice if present else None,
+    )
+
+
+def _broken_promise(found: Cells) -> Finding:
+    """Name what is right by its nature and came out wrong: in one process its lock is, too."""
+    of = [each for each in found if each.strategy in RIGHT or (each.strategy == "in-process-lock" and each.processes == 1)]
+    of = [*_right_ones(of), *_wrong(of)]
+    wrong = _wrong(of)
+    return _finding(
+        "transfer-broken-promise",
+        of,
+        bool(wrong),
+        f"What is right by its nature came out wrong: {_strategies(wrong, of)}."
+        if wrong
+        else "Whatever is right by its nature came out right.",
+        _lost(wrong),
+        "Look for a database that was set or changed otherwise than it says, or report it: iobound may be at fault.",
     )
 
 
