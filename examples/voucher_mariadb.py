@@ -1,4 +1,4 @@
-"""The voucher of `voucher.py` through PyMySQL: ``iobound race explore examples/voucher_mariadb.py:redeem --database mariadb``."""
+"""The voucher through PyMySQL: ``iobound race explore examples/voucher_mariadb.py:redeem --database mariadb``."""
 
 import os
 from urllib.parse import urlsplit

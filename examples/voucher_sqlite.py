@@ -1,4 +1,4 @@
-"""The voucher of `voucher.py` in SQLite: ``iobound race explore examples/voucher_sqlite.py:redeem --database sqlite``."""
+"""The voucher in SQLite: ``iobound race explore examples/voucher_sqlite.py:redeem --database sqlite``."""
 
 import os
 import sqlite3
