@@ -5,13 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 
 from iobound.records import Judgement, RunHeader
-from iobound.report import waterfalls
 from iobound.report.sections import Section
 
 
 def sections(header: RunHeader, judgement: Judgement) -> list[Section]:
     """Return the sections of what was measured."""
-    made = [waterfalls.section(fall) for fall in judgement.waterfalls]
+    made = [import_module("iobound.report.waterfalls").section(fall) for fall in judgement.waterfalls]
     for rounds in header.plan.scripts:
         summaries = [each for each in judgement.scripts if each.experiment == rounds.experiment]
         if summaries:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from iobound.records import ClaimResult, Judgement
 from iobound.report import words
-from iobound.report.drawing import Figure
+
+if TYPE_CHECKING:
+    from iobound.report.drawing import Figure
 
 
 @dataclass(frozen=True)
