@@ -1,4 +1,4 @@
-"""The voucher through PyMySQL: ``iobound race explore examples/voucher_mariadb.py:redeem --database mariadb``."""
+"""The voucher through PyMySQL: ``iobound race explore examples/voucher_mariadb.py:redeem``."""
 
 import os
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ SETUP = """
 
 @race.case(
     sessions=[("code-1", 7), ("code-1", 8)],
+    database="mariadb",
     setup=SETUP,
     invariant=lambda db: db.scalar("SELECT count(*) <= 1 FROM redemption"),
 )

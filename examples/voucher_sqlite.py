@@ -1,4 +1,4 @@
-"""The voucher in SQLite: ``iobound race explore examples/voucher_sqlite.py:redeem --database sqlite``."""
+"""The voucher in SQLite: ``iobound race explore examples/voucher_sqlite.py:redeem``."""
 
 import os
 import sqlite3
@@ -17,6 +17,7 @@ SETUP = """
 
 @race.case(
     sessions=[("code-1", 7), ("code-1", 8)],
+    database="sqlite",
     setup=SETUP,
     invariant=lambda db: db.scalar("SELECT count(*) <= 1 FROM redemption"),
 )
