@@ -180,6 +180,7 @@ def test_more_connections_than_the_server_allows_are_refused_naming_its_setting(
             bulk.measure(cell(connections=[8]), TURN, laboratory)
 
 
+@pytest.mark.skipif(bool(interpreters.missing("2.7")), reason="needs Python 2.7")
 def test_what_cannot_be_had_on_an_interpreter_is_said_by_name(laboratory):
     with pytest.raises(Unavailable, match=r"asyncpg needs Python >=3\.7; 2\.7 is 2\.7"):
         bulk.measure(cell(models=["asyncio/asyncpg"], python=["2.7"]), TURN, laboratory)

@@ -62,9 +62,10 @@ def _terminated() -> bool:
 
 
 def _end(code: int) -> NoReturn:
-    """Exit without Python's own end, which would let the impatient kill us, and kills itself by SIGINT after some interrupts.
+    """Exit without Python's own end.
 
-    (It does where a KeyboardInterrupt has once left an ``exec`` of text, as dataclasses and namedtuples are made by.)
+    That would let the impatient kill us, kills itself by SIGINT where a KeyboardInterrupt has once left an ``exec`` of text (as
+    dataclasses and namedtuples are made by), and has a code of its own where what is still to be printed finds no room.
     """
     with suppress(OSError):
         sys.stdout.flush()
@@ -93,7 +94,7 @@ def main() -> NoReturn:
         if error.errno not in DISK_FULL:
             raise
         click.echo(f"iobound: {error.strerror}; make room where the output goes", err=True)
-        sys.exit(LabError.exit_code)
+        _end(LabError.exit_code)
     code = 143 if _terminated() else code if isinstance(code, int) else 0
     if arrived:
         _end(code)
