@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import psycopg
 import pymysql
@@ -48,10 +48,7 @@ def connect(url: str) -> Any:
             return psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S, application_name="iobound")
         case "mysql":
             return pymysql.connect(
-                host=parts.hostname,
-                port=parts.port or 3306,
-                user=unquote(parts.username or ""),
-                password=unquote(parts.password or ""),
+                **urls.mysql_login(url),
                 database=urls.database(url),
                 autocommit=True,
                 connect_timeout=CONNECT_TIMEOUT_S,

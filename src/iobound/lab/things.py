@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from itertools import product
-from urllib.parse import unquote, urlsplit
 
 import psycopg
 import pymysql
@@ -77,12 +76,8 @@ def _postgresql(url: str, filled: dict[str, list[Row]]) -> None:
 
 
 def _mariadb(url: str, filled: dict[str, list[Row]]) -> None:
-    parts = urlsplit(url)
     connection = pymysql.connect(
-        host=parts.hostname,
-        port=parts.port or 3306,
-        user=unquote(parts.username or ""),
-        password=unquote(parts.password or ""),
+        **urls.mysql_login(url),
         database=urls.database(url),
         autocommit=True,
     )

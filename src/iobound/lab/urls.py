@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
 from urllib.parse import unquote, urlsplit
+
+
+class MysqlLogin(TypedDict):
+    """What a MySQL driver must be told to reach a server, the database apart."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+
+
+def mysql_login(url: str) -> MysqlLogin:
+    """Return how the MySQL or MariaDB server of `url` is reached; raises `ValueError` for a port that is none."""
+    parts = urlsplit(url)
+    return MysqlLogin(
+        host=parts.hostname or "127.0.0.1",
+        port=parts.port or 3306,
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+    )
 
 
 def database(url: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import psycopg
 import pymysql
@@ -26,20 +25,16 @@ def postgresql(url: str) -> psycopg.Connection[Any]:
 
 def mysql(url: str) -> Connection[Any]:
     """Connect to MariaDB or MySQL, each statement committed by itself; raises `LabError`."""
-    parts = urlsplit(url)
-    host = parts.hostname or LOOPBACK
     try:
+        login = urls.mysql_login(url)
         return pymysql.connect(
-            host=host,
-            port=parts.port or 3306,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
+            **login,
             database=urls.database(url) or None,
             autocommit=True,
             charset="utf8mb4",
             connect_timeout=CONNECT_TIMEOUT_S,
-            ssl_disabled=host
-            in (LOOPBACK, "localhost"),  # PyMySQL loads all certificates of the machine before it asks for TLS
+            # PyMySQL loads all certificates of the machine before it asks for TLS
+            ssl_disabled=login["host"] in (LOOPBACK, "localhost"),
         )
     except (pymysql.MySQLError, ValueError, RuntimeError) as error:
         raise _unreachable("MariaDB or MySQL", url, error) from error

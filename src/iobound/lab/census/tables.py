@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import psycopg
 import pymysql
@@ -37,12 +36,8 @@ class Dialect:
 
 
 def _mariadb(url: str) -> Any:
-    at = urlsplit(url)
     return pymysql.connect(
-        host=at.hostname or "",
-        port=at.port or 3306,
-        user=unquote(at.username or ""),
-        password=unquote(at.password or ""),
+        **urls.mysql_login(url),
         database=urls.database(url),
         autocommit=True,
     )

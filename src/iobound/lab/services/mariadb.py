@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from typing import Any, ClassVar, Literal
-from urllib.parse import unquote, urlsplit
 
 import pymysql
 from pymysql.connections import Connection
@@ -250,13 +249,9 @@ class Service:
 
 def _connect(url: str) -> Connection[Any]:
     """Connect with limits on waiting."""
-    parts = urlsplit(url)
     try:
         return pymysql.connect(
-            host=parts.hostname or LOOPBACK,
-            port=parts.port or 3306,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
+            **urls.mysql_login(url),
             autocommit=True,
             charset="utf8mb4",
             connect_timeout=CONNECT_TIMEOUT_S,

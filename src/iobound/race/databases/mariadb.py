@@ -200,13 +200,9 @@ class Database:
 
 
 def _connected(url: str, *, client_flag: int, charset: str = "utf8mb4", database: str | None = "") -> Connection[Any]:
-    parts = urlsplit(url)
     try:
         return pymysql.connect(
-            host=parts.hostname or "127.0.0.1",
-            port=parts.port or 3306,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
+            **urls.mysql_login(url),
             database=(urls.database(url) or None) if database == "" else database,
             charset=charset,
             client_flag=client_flag,
