@@ -217,6 +217,30 @@ def repetition(cells: Sequence[Cell]) -> float:
     return len(cells) / len(asked) if asked else 1.0
 
 
+def as_plan(
+    experiments: Sequence[str], question: Question, *, quick: bool, budget_s: float, precision: float, seed: int = 1
+) -> Plan:
+    """Return how a question is carried out: its web part within `budget_s` seconds, its scripts within their own budgets.
+
+    Quickly means fewer launches and shorter blocks.
+    """
+    return Plan(
+        experiments=list(experiments),
+        cells=question.cells,
+        comparisons=question.comparisons,
+        launches=3 if quick else 5,
+        blocks_per_launch=1 if quick else 2,
+        block_s=0.8 if quick else 1.0,
+        warmup_s=0.2,
+        budget_s=budget_s,
+        precision=precision,
+        seed=seed,
+        quick=quick,
+        scripts=question.scripts,
+        walks=question.walks,
+    )
+
+
 def estimate_s(plan: Plan) -> float:
     """Return how long carrying out `plan` takes at least, in seconds: its launches, starts and blocks."""
     controls = {comparison.baseline for comparison in plan.comparisons if comparison.control}

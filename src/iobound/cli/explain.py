@@ -23,7 +23,7 @@ from iobound.lab.targets import PLACE
 from iobound.load.spec import Exchange
 from iobound.measure.agreement import Start, agreed
 from iobound.measure.session import Targets
-from iobound.planning import Question, estimate_s
+from iobound.planning import Question, as_plan, estimate_s
 from iobound.records import Plan, Workload
 from iobound.walks import walk, walk_of_commands
 from iobound.workloads import parse
@@ -151,20 +151,8 @@ def of_commands(
 
 def plan_of(question: Question, quick: bool, budget: float | None, precision: float) -> Plan:
     """Return the plan of a walk."""
-    return Plan(
-        experiments=["explain"],
-        cells=question.cells,
-        comparisons=question.comparisons,
-        launches=3 if quick else 5,
-        blocks_per_launch=1 if quick else 2,
-        block_s=0.8 if quick else 1.0,
-        warmup_s=0.2,
-        budget_s=budget or len(question.comparisons) * (QUICK_STEP_S if quick else STEP_S),
-        precision=precision,
-        seed=1,
-        quick=quick,
-        walks=question.walks,
-    )
+    default_s = len(question.comparisons) * (QUICK_STEP_S if quick else STEP_S)
+    return as_plan(["explain"], question, quick=quick, budget_s=budget or default_s, precision=precision)
 
 
 def show(plan: Plan, as_json: bool) -> None:

@@ -22,7 +22,7 @@ from iobound.errors import UsageError, nearest
 from iobound.lab import catalogue, service
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
-from iobound.planning import NOTHING, Choice, estimate_s, repetition, scripts_s
+from iobound.planning import NOTHING, Choice, as_plan, estimate_s, repetition, scripts_s
 from iobound.records import Plan
 
 # what is said of the laboratory, not of the plan
@@ -163,23 +163,17 @@ def make_plan(chosen: list[ModuleType], choice: Choice, budget: float | None, pr
         if of.cells
     )
     stretch = budget / (web_s + sum(rounds.budget_s for rounds in question.scripts)) if budget else 1.0
-    return Plan(
-        experiments=[name_of(each) for each in chosen],
-        cells=question.cells,
-        comparisons=question.comparisons,
-        launches=3 if choice.quick else 5,
-        blocks_per_launch=1 if choice.quick else 2,
-        block_s=0.8 if choice.quick else 1.0,
-        warmup_s=0.2,
+    scripts = [
+        replace(each, budget_s=each.budget_s * stretch, rounds=max(each.rounds, int(each.rounds * stretch)))
+        for each in question.scripts
+    ]
+    return as_plan(
+        [name_of(each) for each in chosen],
+        dataclasses.replace(question, scripts=scripts),
+        quick=choice.quick,
         budget_s=web_s * stretch,
         precision=precision,
         seed=seed,
-        quick=choice.quick,
-        scripts=[
-            replace(each, budget_s=each.budget_s * stretch, rounds=max(each.rounds, int(each.rounds * stretch)))
-            for each in question.scripts
-        ],
-        walks=question.walks,
     )
 
 

@@ -13,7 +13,7 @@ from iobound.cli.progress import Bar
 from iobound.lab import catalogue
 from iobound.lab.laboratory import Laboratory
 from iobound.lab.lock import MachineLock
-from iobound.planning import Question, estimate_s
+from iobound.planning import Question, as_plan, estimate_s
 from iobound.records import Plan
 from iobound.workloads import parse
 
@@ -99,16 +99,5 @@ def show(plan: Plan, as_json: bool) -> None:
 
 def plan_of(question: Question, quick: bool, budget: float | None, precision: float) -> Plan:
     """Return the plan of one of the two runs."""
-    return Plan(
-        experiments=[tuning.EXPERIMENT],
-        cells=question.cells,
-        comparisons=question.comparisons,
-        launches=3 if quick else 5,
-        blocks_per_launch=1 if quick else 2,
-        block_s=0.8 if quick else 1.0,
-        warmup_s=0.2,
-        budget_s=budget or len(question.comparisons) * (QUICK_COMPARISON_S if quick else COMPARISON_S),
-        precision=precision,
-        seed=1,
-        quick=quick,
-    )
+    default_s = len(question.comparisons) * (QUICK_COMPARISON_S if quick else COMPARISON_S)
+    return as_plan([tuning.EXPERIMENT], question, quick=quick, budget_s=budget or default_s, precision=precision)
