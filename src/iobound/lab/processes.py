@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -80,6 +81,38 @@ class Guarded:
 
     def __del__(self) -> None:
         os.close(self._log)
+
+
+class Launched:
+    """A program with what it was given, such as its folder; a context manager that stops and removes all of it.
+
+    `name` is what errors call it, `pid` the program itself; all its processes are in the tree of `root`.
+    """
+
+    def __init__(self, name: str, process: Guarded, exits: ExitStack) -> None:
+        self.name = name
+        self.pid = process.pid
+        self.root = process.root
+        self._process = process
+        self._exits = exits
+
+    def output(self) -> str:
+        """Return the last 8 KB of what the program printed into its log."""
+        return self._process.output()
+
+    def alive(self) -> bool:
+        """Tell whether the program still runs."""
+        return self._process.alive()
+
+    def stop(self) -> None:
+        """Stop the program and remove what it was given. Safe to call twice."""
+        self._exits.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.stop()
 
 
 def spawn(

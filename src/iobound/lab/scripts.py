@@ -14,7 +14,7 @@ import msgspec
 
 from iobound.errors import LabError
 from iobound.lab.environments import Environment
-from iobound.lab.processes import Guarded, spawn
+from iobound.lab.processes import Guarded, Launched, spawn
 from iobound.lab.scratch import Scratch
 from iobound.lab.targets import INHERITED
 
@@ -24,20 +24,12 @@ GLANCE_S = 0.005  # between looks at what was printed
 Line = dict[str, Any]
 
 
-class Script:
-    """A running script; a context manager that stops it and removes its folder.
-
-    `pid` is the program itself; all its processes are in the tree of `root`. What it printed can still be read once it has
-    ended, however it ended.
-    """
+class Script(Launched):
+    """A running script. What it printed can still be read once it has ended, however it ended."""
 
     def __init__(self, name: str, process: Guarded, lines: Path, exits: ExitStack) -> None:
-        self.name = name
-        self.pid = process.pid
-        self.root = process.root
-        self._process = process
+        super().__init__(name, process, exits)
         self._lines = lines
-        self._exits = exits
 
     def lines(self, timeout_s: float) -> Iterator[Line]:
         """Yield each line as it is printed, until the program ends.
@@ -65,24 +57,6 @@ class Script:
             return msgspec.json.decode(line, type=Line)
         except msgspec.DecodeError as error:
             raise LabError(f"{self.name} printed {line[:200]!r}, which is no line of JSON") from error
-
-    def output(self) -> str:
-        """Return the last 8 KB of what the program printed on standard error."""
-        return self._process.output()
-
-    def alive(self) -> bool:
-        """Tell whether the program still runs."""
-        return self._process.alive()
-
-    def stop(self) -> None:
-        """Stop the program and remove its folder. Safe to call twice."""
-        self._exits.close()
-
-    def __enter__(self) -> Script:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.stop()
 
 
 def launch(

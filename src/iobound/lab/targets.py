@@ -17,7 +17,7 @@ import psutil
 from iobound.errors import BadAnswer, LabError, UsageError
 from iobound.lab import environments, outside
 from iobound.lab.laboratory import served_file
-from iobound.lab.processes import LOOPBACK, Guarded, free_port, spawn, tree, wait_until
+from iobound.lab.processes import LOOPBACK, Guarded, Launched, free_port, spawn, tree, wait_until
 from iobound.lab.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -35,20 +35,13 @@ Ask = Callable[[str, float], dict[str, str]]
 """Asks a server, within some seconds, what it is; raises `OSError` where it doesn't listen."""
 
 
-class RunningTarget:
-    """A program that listens at `url`; a context manager that stops it.
-
-    `pid` is its first process; all of them are in the tree of `root`.
-    """
+class RunningTarget(Launched):
+    """A program that listens at `url`."""
 
     def __init__(self, name: str, url: str, process: Guarded, ask: Ask, exits: ExitStack) -> None:
-        self.name = name
+        super().__init__(name, process, exits)
         self.url = url
-        self.pid = process.pid
-        self.root = process.root
-        self._process = process
         self._ask = ask
-        self._exits = exits
 
     def wait_until_up(self, timeout_s: float) -> RunningTarget:
         """Wait until the program answers; stops it and raises `LabError` where it doesn't."""
@@ -77,24 +70,6 @@ class RunningTarget:
             return self._ask(self.url, ASK_S)
         except (OSError, HTTPException, BadAnswer) as error:
             raise LabError(f"{self.name} doesn't say what runs: {error!r}; it printed:\n{self.output()}") from error
-
-    def output(self) -> str:
-        """Return the last 8 KB of what the program printed."""
-        return self._process.output()
-
-    def alive(self) -> bool:
-        """Tell whether the program still runs."""
-        return self._process.alive()
-
-    def stop(self) -> None:
-        """Stop the program and remove its folder. Safe to call twice."""
-        self._exits.close()
-
-    def __enter__(self) -> RunningTarget:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.stop()
 
 
 def launch(
