@@ -66,7 +66,7 @@ def measure(cell: BulkCell, turn: Turn, laboratory: Laboratory) -> BulkSample:
     tables.empty()
     relay = laboratory.relay(tables.url, cell.rtt_ms) if cell.rtt_ms else None
     with ExitStack() as running:
-        watched = running.enter_context(watch(laboratory, service))
+        watched = running.enter_context(watch(laboratory))
         waits = running.enter_context(WaitProbe(tables.waits))
         script = running.enter_context(
             scripts.launch(

@@ -31,7 +31,7 @@ def measure(cell: CallCell, turn: Turn, laboratory: Laboratory) -> CallSample:
     environment = primitives.environment(cell.family, cell.loop, cell.python)
     service = laboratory.service(cell.service) if cell.service else None
     with (
-        watch(laboratory, service) as watched,
+        watch(laboratory) as watched,
         scripts.launch(
             cell.id,
             {

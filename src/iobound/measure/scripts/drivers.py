@@ -84,7 +84,7 @@ def measure(cell: DriverCell, turn: Turn, laboratory: Laboratory) -> DriverSampl
         "driver.py": driver.path,
     }
     cpus = laboratory.placement.target
-    with watch(laboratory, service) as watched, scripts.launch(cell.id, files, environment, job, cpus=cpus) as script:
+    with watch(laboratory) as watched, scripts.launch(cell.id, files, environment, job, cpus=cpus) as script:
         lines, seen = _lines(script, laboratory)
     if bad := [line["bad"] for line in lines if "bad" in line]:
         raise BadAnswer(f"{cell.driver} on {cell.service}: {bad[0]}")

@@ -60,7 +60,7 @@ def measure(cell: TransferCell, turn: Turn, laboratory: Laboratory) -> TransferS
     }
     program = transfers.files(cell.model, cell.driver)
     with (
-        watch(laboratory, service) as watched,
+        watch(laboratory) as watched,
         scripts.launch(cell.id, program, environment(LOCK, cell.python), job, cpus=laboratory.placement.target) as script,
     ):
         ran, *workers = script.lines(cell.seconds + PATIENCE_S + TIMEOUT_S)
